@@ -66,19 +66,20 @@ bool is_shown(const Record& record, const DeviceListOptions& options) {
 }
 
 std::vector<Cell> row_of(const Record& record, const DeviceListOptions& options, WallMs now) {
-  std::vector<Cell> row{record.host,
-                        to_string(record.address),
-                        record.type,
-                        std::string(to_string(device_state(record.stage))),
-                        field::time_text(record.stage_since),
-                        age_text((now.ms - record.stage_since.ms) / 1000),
-                        record.clean_step,
-                        progress_of(record),
-                        record.serial,
-                        record.model,
-                        std::string(to_string(record.flow)),
-                        tenant_of(record),
-                        record.arq};
+  std::vector<Cell> row{
+      record.host,
+      to_string(record.address),
+      record.type,
+      std::string(to_string(device_state(record.stage))),
+      field::time_text(record.stage_since),
+      record.stage_since.ms == 0 ? "-" : age_text((now.ms - record.stage_since.ms) / 1000),
+      record.clean_step,
+      progress_of(record),
+      record.serial,
+      record.model,
+      std::string(to_string(record.flow)),
+      tenant_of(record),
+      record.arq};
   if (options.longer) {
     for (Cell cell : {Cell(record.uuid), Cell(record.provider), Cell(record.resource_class),
                       Cell(record.firmware), Cell(static_cast<std::int64_t>(record.capacity_bytes)),
@@ -134,9 +135,15 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   table.columns.emplace_back("Note");
   const WallMs now = session.clock().now().wall;
   std::size_t hidden = 0;
+  bool good = true;
   for (const std::string& host : *hosts) {
     auto records = load_records(session, host);
-    if (!records) return complain(err, records.error());
+    if (!records) {
+      static_cast<void>(complain(err, records.error()));
+      if (!is_of_what_is_stored(records.error())) return 1;
+      good = false;
+      continue;
+    }
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });
     for (const Record& record : *records) {
@@ -147,8 +154,9 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
       }
     }
   }
-  if (table.rows.empty()) say_empty(session, options, *hosts, hidden, err);
-  return print(format_list(table, options.view), out, err);
+  if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
+  const int printed = print(format_list(table, options.view), out, err);
+  return good ? printed : 1;
 }
 
 int run_device_show(Session& session, const DeviceShowOptions& options, std::ostream& out,

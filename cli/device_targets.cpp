@@ -74,7 +74,13 @@ Result<std::vector<Record>> chosen_devices(Session& session, const DeviceChoice&
   std::vector<Record> chosen;
   for (const std::string& host : *hosts) {
     auto records = load_records(session, host);
-    if (!records) return records.error().wrap("host " + host);
+    if (!records) {
+      if (!is_of_what_is_stored(records.error()) || hosts->size() == 1) return records.error();
+      session.log().warning(
+          log_name::kStore,
+          fmt::format("none of host {} is chosen: what it stored cannot be read", host));
+      continue;
+    }
     for (Record& record : *records) {
       if (is_in(record, choice.states)) chosen.push_back(std::move(record));
     }

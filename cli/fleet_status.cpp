@@ -43,8 +43,9 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   if (record.maintenance) out.maintenance += 1;
   if (record.held && !record.maintenance) out.held += 1;
   if (state == DeviceState::cleaning) out.cleaning.push_back(record);
-  const FleetStatus::Line line{record.host, to_string(record.address),
-                               age_s(now, record.stage_since), ""};
+  const FleetStatus::Line line{
+      record.host, to_string(record.address),
+      record.stage_since.ms == 0 ? kUnknownAge : age_s(now, record.stage_since), ""};
   if (state == DeviceState::error) {
     out.attention.push_back(line);
     out.attention.back().text = "error: " + record.last_error;
@@ -200,6 +201,9 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
       const std::int64_t age =
           host.info.heartbeat_at.ms == 0 ? kUnknownAge : age_s(now, host.info.heartbeat_at);
       out.attention.push_back({host.info.host, "", age, down});
+    }
+    if (!host.unreadable.empty()) {
+      out.attention.push_back({host.info.host, "", kUnknownAge, host.unreadable});
     }
     for (const Record& record : host.records) count_device(out, record, now);
     count_cleanings(out, host);

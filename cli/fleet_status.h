@@ -18,6 +18,7 @@ struct HostState {
   HostInfo info;
   std::vector<Record> records;
   std::vector<JournalEntry> journal;
+  std::string unreadable = {};  // why some of it is missing, with the remedy; empty: none is
 };
 
 inline constexpr std::int64_t kUnknownAge = -1;  // longer than anybody remembers

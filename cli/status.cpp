@@ -42,13 +42,20 @@ Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) 
   std::vector<HostState> hosts;
   hosts.reserve(infos->size());
   for (HostInfo& info : *infos) {
-    auto records = load_records(session, info.host);
-    if (!records) return std::move(records).error();
-    HostState host{std::move(info), *std::move(records), {}};
+    HostState host{std::move(info), {}, {}};
+    auto records = load_records(session, host.info.host);
+    if (records) {
+      host.records = *std::move(records);
+    } else if (is_of_what_is_stored(records.error())) {
+      host.unreadable = records.error().what;
+    } else {
+      return std::move(records).error();
+    }
     if (journals != nullptr) {
       JournalPage& journal = (*journals)[host.info.host];
       if (auto read = read_on(session, host.info.host, journal); !read) {
-        return std::move(read).error();
+        if (!is_of_what_is_stored(read.error())) return std::move(read).error();
+        host.unreadable = read.error().what;
       }
       host.journal = journal.entries;
     }
@@ -101,8 +108,13 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
               {"Version", "Mode"}};
   const WallMs now = session.clock().now().wall;
   const std::int64_t silence_max_ms = worker_silence_max_ms(session.settings());
+  bool good = true;
   for (const HostState& host : *fleet) {
     const HostInfo& info = host.info;
+    if (!host.unreadable.empty()) {
+      static_cast<void>(complain(err, Error{Errc::failed, host.unreadable}));
+      good = false;
+    }
     const bool known = info.heartbeat_at.ms != 0;
     const bool silent = !known || now.ms - info.heartbeat_at.ms > silence_max_ms;
     const auto away = std::count_if(
@@ -122,7 +134,7 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
-  return 0;
+  return good ? 0 : 1;
 }
 
 }  // namespace reclaim::cli

@@ -37,6 +37,7 @@ bool idle(const std::vector<Record>& records) {
 struct Followed {
   std::string host;
   std::string after;  // the last entry read
+  bool lost = false;  // what is stored of it cannot be read: the others are followed
 };
 
 struct News {
@@ -72,12 +73,12 @@ Result<News> look(Session& session, Followed& followed, bool fleet, ProgressLine
 Result<std::vector<Followed>> followed_hosts(Session& session, const WatchOptions& options) {
   const std::string after = options.from_start ? "0-0" : "$";
   if (!options.all_hosts) {
-    return std::vector<Followed>{{or_this_host(session, options.host), after}};
+    return std::vector<Followed>{{or_this_host(session, options.host), after, false}};
   }
   const auto hosts = known_hosts(session);
   if (!hosts) return hosts.error();
   std::vector<Followed> followed;
-  for (const HostInfo& info : *hosts) followed.push_back({info.host, after});
+  for (const HostInfo& info : *hosts) followed.push_back({info.host, after, false});
   return followed;
 }
 
@@ -97,8 +98,14 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
     bool quiet = true;
     bool more = false;
     for (Followed& followed : *hosts) {
+      if (followed.lost) continue;
       const auto news = look(session, followed, options.all_hosts, progress, out);
-      if (!news) return failed(news.error());
+      if (!news) {
+        const int code = failed(news.error());
+        if (!options.all_hosts || !is_of_what_is_stored(news.error())) return code;
+        followed.lost = true;
+        continue;
+      }
       worked = worked || news->worked;
       quiet = quiet && news->quiet;
       more = more || news->more;

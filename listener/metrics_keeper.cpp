@@ -80,11 +80,12 @@ std::string MetricsKeeper::of_devices(const std::vector<Record>& records, bool s
   std::vector<api::Device> devices;
   devices.reserve(records.size());
   for (const Record& record : records) devices.push_back(api::device_of(record));
-  api::MetricsPage page({{info},
-                         std::make_shared<const api::Devices>(api::Devices{
-                             std::make_shared<const std::vector<api::Device>>(std::move(devices))}),
-                         std::make_shared<const api::WorkerTexts>()},
-                        now, 1, false);
+  api::MetricsPage page(
+      {{info},
+       std::make_shared<const api::Devices>(api::Devices{
+           {std::make_shared<const std::vector<api::Device>>(std::move(devices))}, {}}),
+       std::make_shared<const api::WorkerTexts>()},
+      now, 1, false);
   while (page.go_on()) {
   }
   return page.take();

@@ -492,19 +492,17 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!looks_like_uuid(id)) return answer(*call, no_such_certificate(*call));
     fleet_.devices([this, call, id](Result<std::shared_ptr<const Devices>> devices) {
       if (!devices) return answer(*call, redis_fault(*call, devices.error()));
-      const Device* device = find_certified(**devices, id);
-      if (device == nullptr) return answer(*call, no_such_certificate(*call));
-      ports_.certificates.load_certificate(
-          device->host, device->address,
-          [weak = weak_from_this(), call, id](Result<std::string> text) {
-            const auto self = weak.lock();
-            if (!self) return call->done.drop();
-            if (!text) return self->answer(*call, self->redis_fault(*call, text.error()));
-            const auto sealed = read_sealed(*text);
-            const bool it_is = sealed && sealed->certificate.id == id;
-            self->answer(*call,
-                         it_is ? json_response(200, *std::move(text)) : no_such_certificate(*call));
-          });
+      find_certificate(ports_.certificates, ports_.log, **devices, id,
+                       [weak = weak_from_this(), call](const Result<FoundCertificate>& found) {
+                         const auto self = weak.lock();
+                         if (!self) return call->done.drop();
+                         if (!found)
+                           return self->answer(*call, self->redis_fault(*call, found.error()));
+                         if (!found->text.empty())
+                           return self->answer(*call, json_response(200, found->text));
+                         self->answer(*call, found->damage.empty() ? no_such_certificate(*call)
+                                                                   : fault(404, found->damage));
+                       });
     });
   }
 
@@ -567,6 +565,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   Response redis_fault(const Call& call, const Error& error) {
     ports_.log.warning(log_name::kApi, "Redis does not answer the API",
                        {{"why", error.what}, {"request_id", call.request.request_id}});
+    if (is_of_what_is_stored(error)) return fault(503, error.what);
     if (error.code == Errc::limit) {
       return fault(503, error.what + "; ask for one host with ?hostname=");
     }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "handlers/api/devices.h"
 #include "handlers/api/json.h"
 #include "handlers/api/paging.h"
 #include "state/base/json.h"
@@ -36,6 +37,13 @@ std::string row(const SealedCertificate& sealed, const std::string& url) {
   put_self_link(writer, url + "/" + certificate.id);
   writer.EndObject();
   return text_of(buffer);
+}
+
+void say_damaged(Logger& log, const Device& at, const Error& why) {
+  log.warning(
+      log_name::kApi,
+      fmt::format("the certificate in Redis of {} of host {} cannot be read", at.address, at.host),
+      {{"why", why.what}});
 }
 
 bool is(const std::optional<std::string>& wanted, std::string_view value) {
@@ -77,7 +85,7 @@ Result<CertificateQuery> parse_certificate_query(const Parameters& parameters) {
   return query;
 }
 
-Result<SealedCertificate> read_sealed(const std::string& text) {
+Result<SealedCertificate> read_sealed(const std::string& text, const Device& at) {
   const auto parsed = json::parse(text, kSealedBytesMax);
   if (!parsed) return parsed.error();
   const rapidjson::Value* sealed = json::find(*parsed, "sealed");
@@ -90,16 +98,78 @@ Result<SealedCertificate> read_sealed(const std::string& text) {
   auto certificate = decode_certificate(json::to_text(*inside));
   if (!certificate) return std::move(certificate).error();
   read.certificate = *std::move(certificate);
+  const Certificate& it = read.certificate;
+  if (it.host != at.host || it.address != at.address || it.device_uuid != at.uuid) {
+    return Error{Errc::refused,
+                 fmt::format("it is of device {}, {} of host {}: the login of host {} "
+                             "put it there",
+                             it.device_uuid, it.address, it.host, at.host)};
+  }
   return read;
 }
 
-const Device* find_certified(const Devices& devices, const std::string& id) {
-  for (const HostDevices& host : devices) {
-    for (const Device& device : *host) {
-      if (device.certificate_id == id) return &device;
+// Several records may name one certificate: those that do not have it only say so.
+class CertificateSearch final : public std::enable_shared_from_this<CertificateSearch> {
+ public:
+  CertificateSearch(Certificates& certificates, Logger& log, const Devices& devices, std::string id)
+      : certificates_(certificates), log_(log), id_(std::move(id)) {
+    for (const HostDevices& host : devices.hosts) {
+      for (const Device& device : *host) {
+        if (device.certificate_id == id_) named_.push_back({host, &device});
+      }
     }
   }
-  return nullptr;
+
+  void run(Callback<FoundCertificate> done) {
+    done_ = std::move(done);
+    go_on();
+  }
+
+ private:
+  struct Named {
+    HostDevices host;  // keeps the device
+    const Device* device = nullptr;
+  };
+
+  void go_on() {
+    if (next_ == named_.size()) return done_(std::move(found_));
+    const Device& device = *named_[next_].device;
+    certificates_.load_certificate(
+        device.host, device.address,
+        [self = shared_from_this()](Result<std::string> text) { self->take(std::move(text)); });
+  }
+
+  void take(Result<std::string> text) {
+    const Device& device = *named_[next_++].device;
+    if (!text && !is_of_what_is_stored(text.error())) return done_(text.error());
+    const auto sealed = text ? read_sealed(*text, device) : Result<SealedCertificate>(text.error());
+    if (sealed && sealed->certificate.id == id_) {
+      found_.place = device.uuid;
+      found_.text = *std::move(text);
+      return done_(std::move(found_));
+    }
+    if (!sealed && (!text || !text->empty())) {
+      say_damaged(log_, device, sealed.error());
+      found_.damage = fmt::format(
+          "what Redis has as this certificate, at {} of host {}, cannot be "
+          "believed: {}",
+          device.address, device.host, sealed.error().what);
+    }
+    go_on();
+  }
+
+  Certificates& certificates_;
+  Logger& log_;
+  const std::string id_;
+  std::vector<Named> named_;
+  std::size_t next_ = 0;
+  FoundCertificate found_;
+  Callback<FoundCertificate> done_;
+};
+
+void find_certificate(Certificates& certificates, Logger& log, const Devices& devices,
+                      const std::string& id, Callback<FoundCertificate> done) {
+  std::make_shared<CertificateSearch>(certificates, log, devices, id)->run(std::move(done));
 }
 
 CertificateList::CertificateList(Certificates& certificates, Logger& log, Devices devices,
@@ -107,25 +177,30 @@ CertificateList::CertificateList(Certificates& certificates, Logger& log, Device
     : certificates_(certificates),
       log_(log),
       devices_(std::move(devices)),
+      damaged_(devices_.damaged),
       query_(std::move(query)),
       url_(std::move(url)) {}
 
 void CertificateList::run(Callback<std::string> done) {
   done_ = std::move(done);
-  if (!query_.marker.empty() && !skip_to_marker()) {
-    return done_(
-        Error{Errc::invalid, fmt::format("marker = '{}'; accepted is the id of a device's newest "
-                                         "certificate, and there is none with this one",
-                                         query_.marker)});
-  }
-  go_on();
+  if (query_.marker.empty()) return go_on();
+  find_certificate(
+      certificates_, log_, devices_, query_.marker,
+      [self = shared_from_this()](const Result<FoundCertificate>& found) {
+        if (!found) return self->done_(found.error());
+        if (self->skip_to(found->place)) return self->go_on();
+        self->done_(Error{Errc::invalid,
+                          fmt::format("marker = '{}'; accepted is the id of a device's newest "
+                                      "certificate, and there is none with this one",
+                                      self->query_.marker)});
+      });
 }
 
-bool CertificateList::skip_to_marker() {
-  for (; host_ < devices_.size(); ++host_) {
-    const auto& of_host = *devices_[host_];
+bool CertificateList::skip_to(const std::string& uuid) {
+  for (; host_ < devices_.hosts.size(); ++host_) {
+    const auto& of_host = *devices_.hosts[host_];
     for (device_ = 0; device_ < of_host.size(); ++device_) {
-      if (of_host[device_].certificate_id != query_.marker) continue;
+      if (of_host[device_].uuid != uuid) continue;
       device_ += 1;
       return true;
     }
@@ -135,8 +210,8 @@ bool CertificateList::skip_to_marker() {
 
 // The next one that has a certificate and may be asked for; null: that was the last.
 const Device* CertificateList::next() {
-  for (; host_ < devices_.size(); ++host_, device_ = 0) {
-    const auto& of_host = *devices_[host_];
+  for (; host_ < devices_.hosts.size(); ++host_, device_ = 0) {
+    const auto& of_host = *devices_.hosts[host_];
     while (device_ < of_host.size()) {
       const Device& device = of_host[device_++];
       if (!device.certificate_id.empty() && is(query_.hostname, device.host) &&
@@ -153,17 +228,17 @@ void CertificateList::go_on() {
   while (batch_.size() < kAtOnce) {
     const Device* device = next();
     if (device == nullptr) break;
-    batch_.push_back({device, {}});
+    batch_.push_back({device, std::string()});
   }
   if (batch_.empty()) return finish();
   outstanding_ = batch_.size();
   for (Read& read : batch_) {
     certificates_.load_certificate(read.device->host, read.device->address,
                                    [self = shared_from_this(), &read](Result<std::string> text) {
-                                     if (text) {
-                                       read.text = *std::move(text);
-                                     } else if (!self->error_) {
+                                     if (!text && !is_of_what_is_stored(text.error())) {
                                        self->error_ = text.error();
+                                     } else {
+                                       read.text = std::move(text);
                                      }
                                      self->outstanding_ -= 1;
                                      if (self->outstanding_ == 0) self->take_batch();
@@ -182,13 +257,12 @@ void CertificateList::take_batch() {
 
 // What its record does not name yet, or what the host has overwritten since, is not shown.
 void CertificateList::take(const Read& read) {
-  if (read.text.empty()) return;
-  const auto sealed = read_sealed(read.text);
+  if (read.text && read.text->empty()) return;
+  const auto sealed = read.text ? read_sealed(*read.text, *read.device)
+                                : Result<SealedCertificate>(read.text.error());
   if (!sealed) {
-    log_.warning(log_name::kApi,
-                 fmt::format("the certificate in Redis of {} of host {} cannot be read",
-                             read.device->address, read.device->host),
-                 {{"why", sealed.error().what}});
+    say_damaged(log_, *read.device, sealed.error());
+    damaged_.push_back({read.device->host, read.device->address, sealed.error().what});
     return;
   }
   if (sealed->certificate.id != read.device->certificate_id ||
@@ -206,7 +280,7 @@ void CertificateList::take(const Read& read) {
 }
 
 void CertificateList::finish() {
-  body_ += ']';
+  body_ += ']' + damaged_member(damaged_, {kVersionCertificates, true, ""});
   if (more_) body_ += next_link("certificates", url_, query_.parameters, last_);
   body_ += '}';
   done_(std::move(body_));

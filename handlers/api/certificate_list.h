@@ -35,11 +35,18 @@ struct SealedCertificate {
   std::uint64_t sequence = 0;
   Certificate certificate;
 };
-// As far as the API shows it; the signature is not looked at.
-[[nodiscard]] Result<SealedCertificate> read_sealed(const std::string& text);
+// As far as the API shows it; the signature is not looked at. Errc::refused: it is of another
+// device than it was read for, whatever the record there says.
+[[nodiscard]] Result<SealedCertificate> read_sealed(const std::string& text, const Device& at);
 
-// Looks for the device that has this certificate; null: none has it, or it has a newer one.
-[[nodiscard]] const Device* find_certified(const Devices& devices, const std::string& id);
+struct FoundCertificate {
+  std::string text;    // sealed; empty: no device has it, or it has a newer one
+  std::string place;   // the device's UUID
+  std::string damage;  // what is where it should be, and cannot be believed; empty: nothing is
+};
+// Looks for the device that has this certificate. `certificates` and `log` outlive it.
+void find_certificate(Certificates& certificates, Logger& log, const Devices& devices,
+                      const std::string& id, Callback<FoundCertificate> done);
 
 // The body of `GET /v2/certificates`, read from Redis some at a time.
 class CertificateList final : public std::enable_shared_from_this<CertificateList> {
@@ -54,12 +61,12 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
  private:
   struct Read {
     const Device* device = nullptr;
-    std::string text;
+    Result<std::string> text;
   };
 
   void go_on();
   [[nodiscard]] const Device* next();
-  [[nodiscard]] bool skip_to_marker();
+  [[nodiscard]] bool skip_to(const std::string& uuid);
   void take_batch();
   void take(const Read& read);
   void finish();
@@ -67,6 +74,7 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
   Certificates& certificates_;
   Logger& log_;
   const Devices devices_;
+  std::vector<Damaged> damaged_;
   const CertificateQuery query_;
   const std::string url_;
   Callback<std::string> done_;

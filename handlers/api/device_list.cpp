@@ -141,11 +141,11 @@ bool DeviceList::go_on() {
   // Room is taken by the list that is being made, not by those that wait.
   if (next_ == 0 && filter_.all()) {
     std::size_t count = 0;
-    for (const HostDevices& of_host : devices_) count += of_host->size();
+    for (const HostDevices& of_host : devices_.hosts) count += of_host->size();
     body_.reserve(count * kDeviceBytes);
   }
-  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
-    const HostDevices of_host = std::move(devices_[next_]);
+  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.hosts.size(); ++next_) {
+    const HostDevices of_host = std::move(devices_.hosts[next_]);
     seen += of_host->size();
     for (const Device& device : *of_host) {
       if (!filter_.passes(device)) continue;
@@ -153,8 +153,8 @@ bool DeviceList::go_on() {
       append_device(body_, device, form_);
     }
   }
-  if (next_ < devices_.size()) return true;
-  body_ += "]}";
+  if (next_ < devices_.hosts.size()) return true;
+  body_ += "]" + damaged_member(devices_.damaged, form_) + "}";
   return false;
 }
 

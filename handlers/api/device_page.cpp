@@ -71,8 +71,8 @@ void DevicePage::begin(Phase phase) {
 }
 
 bool DevicePage::look_for_marker() {
-  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
-    const HostDevices& host = devices_[next_];
+  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.hosts.size(); ++next_) {
+    const HostDevices& host = devices_.hosts[next_];
     seen += host->size();
     for (const Device& device : *host) {
       if (device.uuid == query_.marker) {
@@ -83,19 +83,19 @@ bool DevicePage::look_for_marker() {
       place_ += 1;
     }
   }
-  return next_ < devices_.size();
+  return next_ < devices_.hosts.size();
 }
 
 bool DevicePage::collect() {
-  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
-    const HostDevices host = std::move(devices_[next_]);
+  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.hosts.size(); ++next_) {
+    const HostDevices host = std::move(devices_.hosts[next_]);
     seen += host->size();
     for (const Device& device : *host) {
       if (query_.filter.passes(device)) consider(Row{host, &device, place_});
       place_ += 1;
     }
   }
-  if (next_ == devices_.size()) begin(Phase::body);
+  if (next_ == devices_.hosts.size()) begin(Phase::body);
   return true;
 }
 
@@ -111,7 +111,8 @@ void DevicePage::consider(Row row) {
 bool DevicePage::write() {
   for (std::size_t count = 0; count < kDevicesAPiece && !rows_.empty(); ++count) {
     if (query_.limit && written_ == *query_.limit) {
-      body_ += "]" + next_link("devices", url_, query_.parameters, last_) + "}";
+      body_ += "]" + damaged_member(devices_.damaged, form_) +
+               next_link("devices", url_, query_.parameters, last_) + "}";
       return false;
     }
     const Device& device = *rows_.begin()->device;
@@ -122,7 +123,7 @@ bool DevicePage::write() {
     rows_.erase(rows_.begin());
   }
   if (!rows_.empty()) return true;
-  body_ += "]}";
+  body_ += "]" + damaged_member(devices_.damaged, form_) + "}";
   return false;
 }
 

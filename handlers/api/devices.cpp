@@ -225,6 +225,22 @@ void append_device(std::string& out, const Device& device, const DeviceForm& for
   out += R"(","rel":"self"}]})";
 }
 
+std::string damaged_member(const std::vector<Damaged>& damaged, const DeviceForm& form) {
+  if (damaged.empty() || form.version < kVersionCleaning) return {};
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartArray();
+  for (const Damaged& each : damaged) {
+    writer.StartObject();
+    put_member(writer, "hostname", each.host);
+    put_member_or_null(writer, "address", each.address);
+    put_member_or_null(writer, "reason", form.reasons ? each.why : "");
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return R"(,"damaged":)" + text_of(buffer);
+}
+
 std::string steps_body(const Record& record) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);

@@ -28,6 +28,10 @@ struct DeviceForm {
 [[nodiscard]] DeviceForm device_form(Microversion version, bool reasons,
                                      const std::string& base_url);
 void append_device(std::string& out, const Device& device, const DeviceForm& form);
+// `,"damaged":[…]`, of a list that lacks what these hosts stored; empty where there are none, or
+// the version has no such member.
+[[nodiscard]] std::string damaged_member(const std::vector<Damaged>& damaged,
+                                         const DeviceForm& form);
 // Of `GET /v2/devices/ID/cleaning/steps`.
 [[nodiscard]] std::string steps_body(const Record& record);
 

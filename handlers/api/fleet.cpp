@@ -51,20 +51,26 @@ class Kept final {
   std::vector<Done> waiting_;
 };
 
-// Reads something of each host, a bounded number of them at a time; the rows come by host, in the
-// order of the hosts.
+// Of the hosts that can be read, in their order; and those that cannot.
+template <typename Rows>
+struct Read {
+  std::vector<Rows> rows;
+  std::vector<Damaged> damaged;
+};
+
+// Reads something of each host, a bounded number of them at a time.
 template <typename Rows>
 class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
  public:
   using Load = std::function<void(const std::string& host, Callback<Rows>)>;
-  using Done = Callback<std::vector<Rows>>;
+  using Done = Callback<Read<Rows>>;
 
   FleetRead(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
       : hosts_(std::move(hosts)),
         loads_max_(loads_max),
         load_(std::move(load)),
         done_(std::move(done)),
-        rows_(hosts_.size()) {}
+        rows_(hosts_.size(), Rows{}) {}
 
   void run() {
     while (!error_ && next_ < hosts_.size() && under_way_ < loads_max_) {
@@ -76,14 +82,24 @@ class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
     }
     if (under_way_ > 0) return;
     if (error_) return done_(*error_);
-    done_(std::move(rows_));
+    Read<Rows> all;
+    all.rows.reserve(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].ok()) {
+        all.rows.push_back(*std::move(rows_[i]));
+      } else {
+        all.damaged.push_back({hosts_[i], "", rows_[i].error().what});
+      }
+    }
+    done_(std::move(all));
   }
 
  private:
   void loaded(std::size_t host, Result<Rows> rows) {
     under_way_ -= 1;
-    if (rows) {
-      rows_[host] = *std::move(rows);
+    // What one host's login wrote into its keys is no reason to keep the others from being shown.
+    if (rows || is_of_what_is_stored(rows.error())) {
+      rows_[host] = std::move(rows);
     } else if (!error_) {
       error_ = rows.error();
     }
@@ -96,7 +112,7 @@ class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
   Done done_;
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::vector<Rows> rows_;
+  std::vector<Result<Rows>> rows_;
   std::optional<Error> error_;
 };
 
@@ -160,13 +176,15 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
 
   void devices(OnView<Devices> done) {
     if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
-    read_fleet<HostDevices>([this](const std::string& host,
-                                   Callback<HostDevices> loaded) { load(host, std::move(loaded)); },
-                            [this](Result<Devices> devices) {
-                              if (!devices) return devices_.settle(now(), devices.error());
-                              devices_.settle(now(),
-                                              std::make_shared<const Devices>(*std::move(devices)));
-                            });
+    read_fleet<HostDevices>(
+        [this](const std::string& host, Callback<HostDevices> loaded) {
+          load(host, std::move(loaded));
+        },
+        [this](Result<Read<HostDevices>> read) {
+          if (!read) return devices_.settle(now(), read.error());
+          devices_.settle(now(), std::make_shared<const Devices>(
+                                     Devices{std::move(read->rows), std::move(read->damaged)}));
+        });
   }
 
   void devices_of(const std::string& host, OnView<Devices> done) {
@@ -176,7 +194,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
           // A name that no worker has goes into no key.
           if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
           load(host, reading<HostDevices>(std::move(done), "", [](HostDevices devices) {
-                 return std::make_shared<const Devices>(Devices{std::move(devices)});
+                 return std::make_shared<const Devices>(Devices{{std::move(devices)}, {}});
                }));
         });
   }
@@ -190,7 +208,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
           [this, made](const std::string& host, Callback<Ok> loaded) {
             load_arqs(host, made, std::move(loaded));
           },
-          [this, made](const Result<std::vector<Ok>>& all) {
+          [this, made](const Result<Read<Ok>>& all) {
             if (!all) return arqs_.settle(now(), all.error());
             arqs_.settle(now(), Shared<Arqs>(made));
           });
@@ -204,7 +222,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
         [this, made](const std::string& host, Callback<Ok> loaded) {
           load_worker_text(host, made, std::move(loaded));
         },
-        [this, made](const Result<std::vector<Ok>>& all) {
+        [this, made](const Result<Read<Ok>>& all) {
           if (!all) return worker_texts_.settle(now(), all.error());
           worker_texts_.settle(now(), Shared<WorkerTexts>(made));
         });
@@ -328,7 +346,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
 
   static const Device* the_one_of_cyborgs(const Devices& devices, const std::string& uuid) {
     const Device* found = nullptr;
-    for (const HostDevices& host : devices) {
+    for (const HostDevices& host : devices.hosts) {
       for (const Device& device : *host) {
         if (device.cyborg_uuid != uuid) continue;
         if (found != nullptr) return nullptr;

@@ -56,8 +56,18 @@ struct Device {
 
 // By address.
 using HostDevices = std::shared_ptr<const std::vector<Device>>;
+// What a host's login left where its worker's word should be, and nobody can read.
+struct Damaged {
+  std::string host;
+  std::string address;  // empty: of the host itself
+  std::string why;      // names the key, with the remedy
+};
+
 // By host, for nothing should have to pass over a large fleet in one go, not even to forget it.
-using Devices = std::vector<HostDevices>;
+struct Devices {
+  std::vector<HostDevices> hosts;
+  std::vector<Damaged> damaged;  // hosts that are not among these
+};
 
 struct ArqRow {
   Arq arq;
@@ -85,8 +95,10 @@ class Fleet final {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // In each: the store's error when any host could not be read. Half a fleet would be taken for
-  // the whole one. Devices are ordered by host and address, ARQs by UUID.
+  // In each: the store's error when any host could not be asked for. Half a fleet would be taken
+  // for the whole one. A host whose keys hold what no worker wrote costs only what is its own: it
+  // is named among the damaged, and the others are answered. Devices are ordered by host and
+  // address, ARQs by UUID.
   void hosts(OnView<std::vector<HostInfo>> done);
   void devices(OnView<Devices> done);
   // Of one host, read now and alone; none when nobody by that name has ever worked.

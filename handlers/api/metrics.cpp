@@ -157,8 +157,8 @@ MetricsPage::MetricsPage(Fleet fleet, WallMs now, std::int64_t silence_max_ms, b
 }
 
 bool MetricsPage::go_on() {
-  if (counted_ < devices_->size()) {
-    count(*(*devices_)[counted_]);
+  if (counted_ < devices_->hosts.size()) {
+    count(*devices_->hosts[counted_]);
     counted_ += 1;
     return true;
   }

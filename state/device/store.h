@@ -71,13 +71,20 @@ struct LockToken {
   std::uint64_t token = 0;
 };
 
+// Of an error of reading what a host has stored: it says what is there, which that host's login
+// wrote, and nothing of Redis or of other hosts.
+[[nodiscard]] constexpr bool is_of_what_is_stored(const Error& error) {
+  return error.code == Errc::failed || error.code == Errc::invalid;
+}
+
 class Store {
  public:
   virtual ~Store() = default;
 
   // All records of the host. One that cannot be decoded, or that this host's worker did not write,
   // comes as a record in error whose `damage` names key and field: guessing at a dirty drive's
-  // record is not for us, and no reason to leave the others alone.
+  // record is not for us, and no reason to leave the others alone. An error that
+  // is_of_what_is_stored: none of this host's can be read, others' can.
   virtual void load(const std::string& host, Callback<std::vector<Record>> done) = 0;
 
   // Writes the record and its journal line in one step, if the stored epoch is not above

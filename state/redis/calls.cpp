@@ -87,7 +87,8 @@ Result<std::vector<std::string>> RedisCalls::next(const Result<RedisReply>& answ
 }
 
 void RedisCalls::fit(std::vector<std::string>& command) const {
-  if (lua_ == RedisLua::functions || command.front() != "FCALL") return;
+  const bool calls = command.front() == "FCALL" || command.front() == "FCALL_RO";
+  if (lua_ == RedisLua::functions || !calls) return;
   const auto sha1 = RedisLibrary::ours().sha1_of(command.at(1));
   if (!sha1) return;
   command[0] = "EVALSHA";
@@ -98,7 +99,7 @@ bool RedisCalls::is_outdated_by(const Result<RedisReply>& answer) const {
   if (answer.ok()) return false;
   if (lua_ == RedisLua::login_calls_none) return may_not_run(answer.error(), "eval");
   return begins_with(answer.error(), "ERR Function not found") ||
-         may_not_run(answer.error(), "fcall");
+         may_not_run(answer.error(), "fcall'");
 }
 
 }  // namespace reclaim

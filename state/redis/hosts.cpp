@@ -4,7 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "state/redis/keys.h"
@@ -14,6 +15,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kReadAtOnceMax = 500;
+constexpr std::size_t kNamesMax = 100'000;  // that are looked at, whoever wrote them
 constexpr std::size_t kMetricsBytesMax = std::size_t{512} * 1024;  // some 200 lines
 
 Error anothers_name(const std::string& host, const Error& stored) {
@@ -23,6 +25,13 @@ Error anothers_name(const std::string& host, const Error& stored) {
                   "good, or this machine was installed again, an operator runs: redis-cli -c "
                   "DEL '{}'",
                   host, printable_excerpt(stored.what, 300), redis_keys::of_host(host, "machine"))};
+}
+
+Error too_many_names(const std::string& why) {
+  return Error{Errc::limit,
+               fmt::format("{} cannot be read ({}): names were invented; run redis-cli "
+                           "-c DEL {}, each worker adds its own again",
+                           redis_keys::kHosts, why, redis_keys::kHosts)};
 }
 
 HostInfo only_its_name(const std::string& host) {
@@ -73,30 +82,40 @@ void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
   });
 }
 
+struct RedisStore::Listening {
+  std::vector<std::string> names;
+  std::size_t next = 0;
+  std::size_t under_way = 0;
+  std::vector<HostInfo> infos;
+  std::size_t invented = 0;
+  std::optional<Error> error;
+  Callback<std::vector<HostInfo>> done;
+};
+
+// Any host's login may add names: what is none, and what no machine ever worked under, is left out.
 void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
-  client_->command({"SMEMBERS", redis_keys::kHosts}, [this, done = std::move(done)](
-                                                         Result<RedisReply> reply) mutable {
-    if (!reply.ok()) return done(reply.error().wrap("the list of hosts"));
-    if (reply->elements.size() > options_.hosts_max) {
-      return done(
-          Error{Errc::limit, fmt::format("{} names {} hosts, the limit is {}: names were invented; "
-                                         "run redis-cli -c DEL {}, each worker adds its own again",
-                                         redis_keys::kHosts, reply->elements.size(),
-                                         options_.hosts_max, redis_keys::kHosts)});
-    }
-    std::vector<std::string> names;
-    for (RedisReply& element : reply->elements) {
-      if (redis_keys::check_host(element.text).ok()) {
-        names.push_back(std::move(element.text));
-      } else {
-        logger_.warning(log_name::kStore,
-                        fmt::format("{} names '{}', which is not a host's name", redis_keys::kHosts,
-                                    printable_excerpt(element.text)));
-      }
-    }
-    std::sort(names.begin(), names.end());
-    read_alive(std::move(names), {}, std::move(done));
-  });
+  read("", {"SMEMBERS", redis_keys::kHosts},
+       [this, done = std::move(done)](Result<RedisReply> reply) mutable {
+         const bool too_long = reply.ok()
+                                   ? reply->elements.size() > kNamesMax
+                                   : reply.error().what.find("are allowed") != std::string::npos;
+         if (too_long)
+           return done(too_many_names(reply.ok()
+                                          ? fmt::format("it has {} names", reply->elements.size())
+                                          : reply.error().what));
+         if (!reply.ok()) return done(reply.error().wrap("the list of hosts"));
+         auto listening = std::make_shared<Listening>();
+         listening->done = std::move(done);
+         for (RedisReply& element : reply->elements) {
+           if (redis_keys::check_host(element.text).ok()) {
+             listening->names.push_back(std::move(element.text));
+           } else {
+             listening->invented += 1;
+           }
+         }
+         std::sort(listening->names.begin(), listening->names.end());
+         read_hosts(listening);
+       });
 }
 
 void RedisStore::count_hosts(Callback<std::size_t> done) {
@@ -107,59 +126,93 @@ void RedisStore::count_hosts(Callback<std::size_t> done) {
                    });
 }
 
-void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
-                            Callback<std::vector<HostInfo>> done) {
-  // Never inside the call: with nothing to ask for, this is an answer's turn already.
-  if (read.size() == names.size()) return done(std::move(read));
-  const auto from = names.begin() + static_cast<std::ptrdiff_t>(read.size());
-  const auto count = std::min(kReadAtOnceMax, names.size() - read.size());
-  std::vector<std::string> words{"MGET"};
-  std::transform(from, from + static_cast<std::ptrdiff_t>(count), std::back_inserter(words),
-                 [](const std::string& name) { return redis_keys::of_host(name, "alive"); });
-  client_->command(std::move(words), [this, count, names = std::move(names), read = std::move(read),
-                                      done = std::move(done)](Result<RedisReply> reply) mutable {
-    if (!reply.ok()) return done(reply.error().wrap("the hosts' heartbeats"));
-    if (reply->elements.size() != count) {
-      return done(Error{Errc::failed, "the answer to MGET is not of its form"});
-    }
-    for (const RedisReply& element : reply->elements) {
-      const std::string& host = names[read.size()];
-      Result<HostInfo> info = element.is_nil() ? Result<HostInfo>(only_its_name(host))
-                                               : redis_keys::decode_host(host, element.text);
+void RedisStore::read_hosts(const std::shared_ptr<Listening>& listening) {
+  Listening& all = *listening;
+  while (!all.error && all.next < all.names.size() && all.under_way < kReadAtOnceMax) {
+    all.under_way += 1;
+    read_host(all.names[all.next++], [this, listening](Result<std::optional<HostInfo>> info) {
+      listening->under_way -= 1;
       if (!info.ok()) {
-        logger_.warning(log_name::kStore, fmt::format("{}: {}", redis_keys::of_host(host, "alive"),
-                                                      info.error().what));
-        info = only_its_name(host);
+        if (!listening->error) listening->error = info.error();
+      } else if (*info) {
+        listening->infos.push_back(**std::move(info));
+      } else {
+        listening->invented += 1;
       }
-      read.push_back(*std::move(info));
-    }
-    read_alive(std::move(names), std::move(read), std::move(done));
-  });
+      read_hosts(listening);
+    });
+  }
+  if (all.under_way > 0) return;
+  if (all.error) return all.done(*all.error);
+  if (all.invented > 0) {
+    logger_.warning(log_name::kStore,
+                    fmt::format("{} has {} names that are no host's, or that no worker ever had: "
+                                "they are left out; if they do not go, a host's login writes them: "
+                                "redis-cli -c DEL {}, each worker adds its own again",
+                                redis_keys::kHosts, all.invented, redis_keys::kHosts));
+  }
+  if (all.infos.size() > options_.hosts_max) {
+    return all.done(
+        Error{Errc::limit, fmt::format("{} has {} hosts, the limit is {}", redis_keys::kHosts,
+                                       all.infos.size(), options_.hosts_max)});
+  }
+  std::sort(all.infos.begin(), all.infos.end(),
+            [](const HostInfo& a, const HostInfo& b) { return a.host < b.host; });
+  all.done(std::move(all.infos));
+}
+
+// Nothing: no worker ever had this name. One that has no heartbeat has a machine.
+void RedisStore::read_host(const std::string& host, Callback<std::optional<HostInfo>> done) {
+  const std::string key = redis_keys::of_host(host, "alive");
+  client_->command(
+      {"GETRANGE", key, "0", std::to_string(redis_keys::kHostInfoBytesMax)},
+      [this, host, key, done = std::move(done)](const Result<RedisReply>& reply) mutable {
+        if (!reply.ok() && !is_of_what_is_stored(reply.error())) {
+          return done(reply.error().wrap("the hosts' heartbeats"));
+        }
+        if (reply.ok() && reply->text.empty()) {
+          return client_->command(
+              {"GETRANGE", redis_keys::of_host(host, "machine"), "0", "0"},
+              [host, done = std::move(done)](const Result<RedisReply>& machine) mutable {
+                if (machine.ok() && machine->text.empty()) return done(std::optional<HostInfo>());
+                if (machine.ok() || is_of_what_is_stored(machine.error())) {
+                  return done(std::optional(only_its_name(host)));
+                }
+                done(machine.error().wrap("the hosts' machines"));
+              });
+        }
+        Result<HostInfo> info = reply.ok() ? redis_keys::decode_host(host, reply->text)
+                                           : Result<HostInfo>(reply.error());
+        if (!info.ok()) {
+          logger_.warning(log_name::kStore, fmt::format("{}: {}", key, info.error().what));
+          info = only_its_name(host);
+        }
+        done(std::optional(*std::move(info)));
+      });
 }
 
 void RedisStore::forget_host(const std::string& host, Callback<Ok> done) {
-  client_->command(
-      {"SMEMBERS", redis_keys::of_host(host, "devices")},
-      [this, host, done = std::move(done)](Result<RedisReply> reply) mutable {
-        if (!reply.ok()) return done(reply.error().wrap("the devices of the host"));
-        std::vector<std::string> keys;
-        for (const char* of_host :
-             {"alive", "machine", "devices", "fence", "journal", "kicks", "orders", "orders_taken",
-              "outbox", "outbox_dropped", "arqs", "metrics"}) {
-          keys.push_back(redis_keys::of_host(host, of_host));
-        }
-        for (const RedisReply& address : reply->elements) {
-          for (const char* of_device : {"device", "lock", "certificate"}) {
-            keys.push_back(redis_keys::of_device(host, of_device, address.text));
-          }
-        }
-        run(RedisScript::forget_host, std::move(keys), {}, "host " + host,
-            [this, host, done = std::move(done)](Result<std::string> forgotten) mutable {
-              if (!forgotten.ok()) return done(std::move(forgotten).error());
-              client_->command({"SREM", redis_keys::kHosts, host},
-                               without_value<RedisReply>(std::move(done), redis_keys::kHosts));
-            });
-      });
+  read(host, {"SMEMBERS", redis_keys::of_host(host, "devices")},
+       [this, host, done = std::move(done)](Result<RedisReply> reply) mutable {
+         if (!reply.ok()) return done(reply.error().wrap("the devices of the host"));
+         std::vector<std::string> keys;
+         for (const char* of_host :
+              {"alive", "machine", "devices", "fence", "journal", "kicks", "orders", "orders_taken",
+               "outbox", "outbox_dropped", "arqs", "metrics"}) {
+           keys.push_back(redis_keys::of_host(host, of_host));
+         }
+         for (const RedisReply& address : reply->elements) {
+           for (const char* of_device : {"device", "lock", "certificate"}) {
+             keys.push_back(redis_keys::of_device(host, of_device, address.text));
+           }
+         }
+         run(RedisScript::forget_host, std::move(keys), {}, "host " + host,
+             [this, host, done = std::move(done)](Result<std::string> forgotten) mutable {
+               if (!forgotten.ok()) return done(std::move(forgotten).error());
+               client_->command({"SREM", redis_keys::kHosts, host},
+                                without_value<RedisReply>(std::move(done), redis_keys::kHosts));
+             });
+       });
 }
 
 void RedisStore::save_metrics(const std::string& host, const std::string& text, Callback<Ok> done) {

@@ -34,14 +34,14 @@ void RedisStore::read_journal(const std::string& host, const std::string& after_
       from_now ? std::vector<std::string>{"XREVRANGE", key, "+", "-", "COUNT", "1"}
                : std::vector<std::string>{"XRANGE", key,     "(" + after_id,
                                           "+",      "COUNT", std::to_string(count_max)};
-  client_->command(std::move(words),
-                   reading<RedisReply>(std::move(done), fmt::format("the journal of host {}", host),
-                                       [after_id, from_now](const RedisReply& reply) {
-                                         auto page = page_from(reply, from_now ? "0-0" : after_id);
-                                         // From now on: only where the journal ends is of interest.
-                                         if (page && from_now) page->entries.clear();
-                                         return page;
-                                       }));
+  read(host, std::move(words),
+       [key, after_id, from_now, done = std::move(done)](const Result<RedisReply>& reply) {
+         if (!reply.ok()) return done(redis_keys::not_read(key, reply.error()));
+         auto page = page_from(*reply, from_now ? "0-0" : after_id);
+         // From now on: only where the journal ends is of interest.
+         if (page && from_now) page->entries.clear();
+         done(std::move(page));
+       });
 }
 
 }  // namespace reclaim

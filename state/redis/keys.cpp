@@ -9,12 +9,12 @@
 #include "state/base/fields.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
+#include "state/base/visible.h"
 
 namespace reclaim::redis_keys {
 namespace {
 
 constexpr std::size_t kHostBytesMax = 255;
-constexpr std::size_t kHostInfoBytesMax = 4096;
 constexpr std::size_t kDelaysMax = 16;
 // Any host may write kicks for another: longer words than an event has are cut.
 constexpr std::size_t kKickWordBytesMax = 255;
@@ -150,6 +150,17 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat
   return pairs;
 }
 
+Error not_read(const std::string& key, const Error& error) {
+  Error wrapped = error.wrap(key);
+  if (is_of_what_is_stored(error)) {
+    wrapped.what += fmt::format(
+        "; no worker of that host wrote it: redis-cli -c DEL '{}', and find "
+        "out who has the host's login to Redis",
+        key);
+  }
+  return wrapped;
+}
+
 std::string encode_host(const HostInfo& info) {
   return field::to_json_text(info);
 }
@@ -158,7 +169,15 @@ Result<HostInfo> decode_host(const std::string& host, std::string_view json_text
   const Result<rapidjson::Document> document = parse_shallow(json_text, kHostInfoBytesMax);
   if (!document.ok()) return document.error();
   auto info = field::from_json<HostInfo>(*document);
-  if (info.ok()) info->host = host;
+  if (!info.ok()) return info;
+  std::vector<std::string> words = info->nodes;
+  words.insert(words.end(), {info->version, info->machine_id});
+  for (const std::string& word : words) {
+    if (word.size() <= kHostBytesMax && visible(word) == word) continue;
+    return Error{Errc::invalid, fmt::format("'{}' is no word of a heartbeat",
+                                            visible(std::string_view(word).substr(0, 40)))};
+  }
+  info->host = host;
   return info;
 }
 

@@ -2,6 +2,7 @@
 // record: docs/redis.md in code. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "state/redis/reply.h"
 
 namespace reclaim::redis_keys {
+
+inline constexpr std::size_t kHostInfoBytesMax = 4096;  // of a heartbeat
 
 inline constexpr const char* kHosts = "reclaim:hosts";
 inline constexpr const char* kInHand = "reclaim:in_hand";
@@ -43,7 +46,11 @@ inline constexpr const char* kKickGroup = "workers";
 // The [field, value, ...] of a stream's entry.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat);
 
+// Of a key that cannot be read: with the remedy, where it is for what is stored there.
+[[nodiscard]] Error not_read(const std::string& key, const Error& error);
+
 [[nodiscard]] std::string encode_host(const HostInfo& info);
+// Errc::invalid: it is not of its form, or a word of it is long or would be obeyed by a terminal.
 [[nodiscard]] Result<HostInfo> decode_host(const std::string& host, std::string_view json_text);
 
 }  // namespace reclaim::redis_keys

@@ -69,28 +69,28 @@ void RedisStore::take_orders(const std::string& host, std::size_t count_max,
 
 void RedisStore::orders_left(const std::string& host, Callback<std::vector<Order>> done) {
   remove_unreadable_keys();
-  client_->command({"HGETALL", taken_of(host)},
-                   [this, host, done = std::move(done)](Result<RedisReply> reply) {
-                     if (!reply.ok()) {
-                       if (remove_unreadable(host, taken_of(host), reply.error())) {
-                         return done(std::vector<Order>{});
-                       }
-                       return done(reply.error().wrap("the orders taken by " + host));
-                     }
-                     std::vector<Order> orders;
-                     for (const auto& [id, request_id] : redis_keys::pairs_of(*reply)) {
-                       Order order;
-                       order.id = id;
-                       order.request_id = request_id;
-                       orders.push_back(std::move(order));
-                     }
-                     done(std::move(orders));
-                   });
+  read(host, {"HGETALL", taken_of(host)},
+       [this, host, done = std::move(done)](Result<RedisReply> reply) {
+         if (!reply.ok()) {
+           if (remove_unreadable(host, taken_of(host), reply.error())) {
+             return done(std::vector<Order>{});
+           }
+           return done(reply.error().wrap("the orders taken by " + host));
+         }
+         std::vector<Order> orders;
+         for (const auto& [id, request_id] : redis_keys::pairs_of(*reply)) {
+           Order order;
+           order.id = id;
+           order.request_id = request_id;
+           orders.push_back(std::move(order));
+         }
+         done(std::move(orders));
+       });
 }
 
 void RedisStore::list_orders(const std::string& host, Callback<std::vector<Order>> done) {
-  client_->command({"XRANGE", orders_of(host), "-", "+", "COUNT", kOrdersMax},
-                   reading_orders(host, std::move(done)));
+  read(host, {"XRANGE", orders_of(host), "-", "+", "COUNT", kOrdersMax},
+       reading_orders(host, std::move(done)));
 }
 
 void RedisStore::withdraw_order(const std::string& host, const std::string& id,
@@ -117,14 +117,13 @@ void RedisStore::answer_order(const std::string& host, const Order& order,
 
 void RedisStore::read_order_answer(const std::string& host, const std::string& request_id,
                                    Callback<std::optional<std::string>> done) {
-  client_->command({"GET", answer_key(host, request_id)},
-                   reading<RedisReply>(std::move(done), "", [](const RedisReply& reply) {
-                     std::optional<std::string> answer;
-                     if (!reply.is_nil()) answer.emplace();
-                     if (reply.text.starts_with(kRefused))
-                       answer = reply.text.substr(kRefused.size());
-                     return answer;
-                   }));
+  read(host, {"GET", answer_key(host, request_id)},
+       reading<RedisReply>(std::move(done), "", [](const RedisReply& reply) {
+         std::optional<std::string> answer;
+         if (!reply.is_nil()) answer.emplace();
+         if (reply.text.starts_with(kRefused)) answer = reply.text.substr(kRefused.size());
+         return answer;
+       }));
 }
 
 }  // namespace reclaim

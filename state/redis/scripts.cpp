@@ -100,15 +100,28 @@ for first = last + 1, record, 8 do problem = post(first) or problem end
 return {'ok', problem}
 )lua";
 
-constexpr std::string_view kReadRecord = R"lua(
-local fields = redis.pcall('HGETALL', KEYS[1])
-if fields.err then return fields end
-local bytes = 0
-for _, each in ipairs(fields) do bytes = bytes + #each end
-if bytes > tonumber(ARGV[1]) then
-  return redis.error_reply('ERR it has ' .. bytes .. ' bytes, ' .. ARGV[1] .. ' are allowed')
+// The answer to any reading command, with each text cut: as a reply, what somebody made too long
+// would end the connection for all who wait for an answer on it. It is called with the reader's
+// rights, as the command would be.
+constexpr std::string_view kRead = R"lua(
+local text_max, bytes_max, bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local function cut(value)
+  bytes = bytes + 16
+  if type(value) == 'string' then
+    value = string.sub(value, 1, text_max)
+    bytes = bytes + #value
+  elseif type(value) == 'table' then
+    for i, each in ipairs(value) do value[i] = cut(each) end
+  end
+  return value
 end
-return fields
+local answer = redis.pcall(ARGV[3], KEYS[1], unpack(ARGV, 4))
+if type(answer) == 'table' and answer.err then return answer end
+answer = cut(answer)
+if bytes > bytes_max then
+  return redis.error_reply('ERR it has ' .. bytes .. ' bytes, ' .. ARGV[2] .. ' are allowed')
+end
+return answer
 )lua";
 
 constexpr std::string_view kSaveProgress = R"lua(
@@ -290,7 +303,7 @@ constexpr std::string_view kReadsOnly = "no-writes";
 
 constexpr std::array<RedisScriptText, kRedisScriptCount> kTexts{{
     {RedisScript::save, "save", kSave, kWhenFull},
-    {RedisScript::read_record, "read_record", kReadRecord, kReadsOnly},
+    {RedisScript::read, "read", kRead, kReadsOnly},
     {RedisScript::save_progress, "save_progress", kSaveProgress, ""},
     {RedisScript::acquire_lock, "acquire_lock", kAcquireLock, ""},
     {RedisScript::renew_lock, "renew_lock", kRenewLock, kWhenFull},

@@ -17,7 +17,7 @@ enum class RedisScript : std::uint8_t {
   // KEYS device devices journal lock outbox outbox_dropped; ARGV epoch token journal_max n posts
   // outbox_max, journal, posts, address, record
   save,
-  read_record,    // KEYS device; ARGV bytes_max
+  read,           // KEYS any; ARGV text_max bytes_max command, its arguments behind the key
   save_progress,  // KEYS device; ARGV epoch, fields
   acquire_lock,   // KEYS lock fence; ARGV holder ttl_ms now_ms
   renew_lock,     // KEYS lock; ARGV token ttl_ms

@@ -84,7 +84,7 @@ std::uint16_t slot_of_key(std::string_view key) {
 std::optional<std::size_t> first_key_of(const std::vector<std::string>& command) {
   std::size_t at = 1;
   const std::string& word = command.front();
-  if (word == "FCALL" || word == "EVAL" || word == "EVALSHA") {
+  if (word == "FCALL" || word == "FCALL_RO" || word == "EVAL" || word == "EVALSHA") {
     if (command.size() < 4 || command[2] == "0") return std::nullopt;
     at = 3;
   } else if (word == "XGROUP") {

@@ -172,6 +172,7 @@ class RedisStore final : public Store,
 
  private:
   struct Loading;
+  struct Listening;
 
   [[nodiscard]] const RecordSeal* seal_of(const std::string& host) const;
 
@@ -179,7 +180,7 @@ class RedisStore final : public Store,
 
   void settle_schema();
   void call(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
-            Callback<RedisReply> done);
+            Callback<RedisReply> done, std::string_view word = "FCALL");
   // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
   // with `what`.
   void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
@@ -188,7 +189,9 @@ class RedisStore final : public Store,
   // all goes on as if Redis had lost it. False: it may be read yet, or is not ours to remove.
   bool remove_unreadable(const std::string& host, const std::string& key, const Error& error);
   void remove_unreadable_keys();
-  void read_record(const std::string& host, const std::string& key, Callback<RedisReply> done);
+  // A command that reads one key, {"HGETALL", KEY, ...}, of `host` or of the fleet (empty).
+  // Errc::failed: what is there has another type, or is longer than anything of ours.
+  void read(const std::string& host, std::vector<std::string> command, Callback<RedisReply> done);
   void add_to_stream(const std::string& key, std::vector<std::string> words, Callback<Ok> done);
   void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
                        Callback<std::vector<Kick>> done);
@@ -197,8 +200,8 @@ class RedisStore final : public Store,
   void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                  Result<RedisReply> reply);
   void announce(const HostInfo& info, Callback<Ok> done);
-  void read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
-                  Callback<std::vector<HostInfo>> done);
+  void read_hosts(const std::shared_ptr<Listening>& listening);
+  void read_host(const std::string& host, Callback<std::optional<HostInfo>> done);
   void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
                       Callback<std::vector<Arq>> done);
   void wait_for_kick();
@@ -215,6 +218,7 @@ class RedisStore final : public Store,
   std::map<std::string, std::string> cursors_;
   std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
   std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to
+  bool said_unbounded_ = false;
 
   std::unique_ptr<Redis> watcher_;
   bool waiting_ = false;  // for a kick: one command at a time

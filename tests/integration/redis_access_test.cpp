@@ -63,11 +63,11 @@ TEST(RedisAccess, AHostLivesUntilItsHeartbeatExpires) {
   EXPECT_GT(left_ms, 0);
   EXPECT_LE(left_ms, 600'000);
   redis.server.cli({"PEXPIRE", "reclaim:{compute-2}:alive", "0"});
-  redis.server.cli({"SADD", "reclaim:hosts", "compute-3", "no {name}"});
+  redis.server.cli({"SADD", "reclaim:hosts", "compute-3", "no {name}", "invented"});
   redis.server.cli({"SET", "reclaim:{compute-3}:alive", "half a {"});
   const auto hosts = hosts_of(redis);
   ASSERT_TRUE(hosts.ok()) << hosts.error().what;
-  ASSERT_EQ(hosts->size(), 3U) << "what is not a host's name is passed over";
+  ASSERT_EQ(hosts->size(), 3U) << "what is no host's name, or none's at all, is passed over";
   EXPECT_EQ((*hosts)[0].heartbeat_at, WallMs{1'000});
   EXPECT_EQ((*hosts)[0].nodes, std::vector<std::string>{"node"});
   EXPECT_EQ((*hosts)[0].burned, 0U);
@@ -82,9 +82,17 @@ TEST(RedisAccess, ManyHostsAreReadInPieces) {
   redis.options.hosts_max = 1'201;
   redis.open();
   ASSERT_TRUE(redis.connected());
-  std::vector<std::string> words{"SADD", "reclaim:hosts"};
-  for (int i = 0; i < 1'201; ++i) words.push_back("host-" + std::to_string(i));
-  redis.server.cli(words);
+  const auto add = [&](int from, int to) {
+    std::vector<std::string> words{"SADD", "reclaim:hosts"};
+    std::vector<std::string> machines{"MSET"};
+    for (int i = from; i < to; ++i) {
+      words.push_back("host-" + std::to_string(i));
+      machines.insert(machines.end(), {"reclaim:{host-" + std::to_string(i) + "}:machine", "m"});
+    }
+    redis.server.cli(words);
+    redis.server.cli(machines);
+  };
+  add(0, 1'201);
   const auto hosts = hosts_of(redis);
   ASSERT_TRUE(hosts.ok()) << hosts.error().what;
   EXPECT_EQ(hosts->size(), 1'201U);
@@ -92,8 +100,108 @@ TEST(RedisAccess, ManyHostsAreReadInPieces) {
                 redis.world("x"),
                 [&](Callback<std::size_t> done) { redis.store->count_hosts(std::move(done)); }),
             1'201U);
-  redis.server.cli({"SADD", "reclaim:hosts", "one-more"});
+  // Names that no worker ever had are any login's to add: they do not count.
+  std::vector<std::string> invented{"SADD", "reclaim:hosts", std::string(3'000'000, 'x')};
+  for (int i = 0; i < 5'000; ++i) invented.push_back("invented-" + std::to_string(i));
+  redis.server.cli(invented);
+  ASSERT_TRUE(hosts_of(redis).ok()) << hosts_of(redis).error().what;
+  EXPECT_EQ(hosts_of(redis)->size(), 1'201U);
+  add(1'201, 1'202);
   EXPECT_EQ(hosts_of(redis).error().code, Errc::limit);
+}
+
+// By each of the documented logins, of a host's own keys.
+TEST(RedisAccess, WhatOneHostsLoginWritesCostsThatHostAlone) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World evil = redis.world("evil");
+  const contract::World good = redis.world("good");
+  for (const contract::World& world : {evil, good}) {
+    ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::available)).ok());
+    ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
+                  redis.store->heartbeat(HostInfo{world.host, WallMs{1'000}, "1", world.host, 0},
+                                         std::move(done));
+                }).ok());
+  }
+  redis.server.cli({"SET", "big", std::string(100'000, 'x')});
+  const std::string lengthen =
+      "local s = string.rep(redis.call('GET', 'big'), 200); redis.call('DEL', KEYS[1]); ";
+  const auto forge = [&](const std::string& key, const std::string& lua) {
+    redis.server.cli({"EVAL", lengthen + lua, "1", "reclaim:{evil}:" + key});
+  };
+  const std::string device = "device:" + to_string(contract::load(evil)->front().address);
+  forge("alive", "redis.call('SET', KEYS[1], s)");
+  forge(device, "redis.call('HSET', KEYS[1], 'model', s)");
+  forge("arqs", "redis.call('HSET', KEYS[1], 'x', s)");
+  forge("journal", "redis.call('XADD', KEYS[1], '*', 'why', s)");
+  forge("orders", "redis.call('XADD', KEYS[1], '*', 'who', s)");
+  forge("certificate:0000:01:01.0", "redis.call('SET', KEYS[1], s)");
+  for (const std::string user : {"reclaim-HOST", "reclaim-api", "reclaim-operator"}) {
+    SCOPED_TRACE(user);
+    const std::vector<std::string> words = test::documented_user(user, "reader");
+    redis.server.cli(words);
+    redis.options.redis.username = words[2];
+    redis.options.redis.password = "PASSWORD";
+    redis.open();
+    ASSERT_TRUE(redis.connected());
+    const std::uint64_t connects = redis.store->state().connects;
+    const auto hosts = hosts_of(redis);
+    ASSERT_TRUE(hosts.ok()) << hosts.error().what;
+    ASSERT_EQ(hosts->size(), 2U);
+    EXPECT_EQ((*hosts)[0].heartbeat_at, WallMs{});
+    EXPECT_EQ((*hosts)[1].heartbeat_at, WallMs{1'000});
+    const auto damaged = contract::load(evil);
+    ASSERT_TRUE(damaged.ok()) << damaged.error().what;
+    EXPECT_THAT(damaged->front().damage, HasSubstr("reclaim:{evil}:" + device));
+    EXPECT_EQ(contract::load(good)->front().damage, "");
+    const auto arqs = contract::ask<std::vector<Arq>>(evil, [&](Callback<std::vector<Arq>> done) {
+      redis.store->load_arqs("evil", std::move(done));
+    });
+    EXPECT_THAT(arqs.error().what, HasSubstr("redis-cli -c DEL 'reclaim:{evil}:arqs'"));
+    const auto journal = contract::ask<JournalPage>(evil, [&](Callback<JournalPage> done) {
+      redis.store->read_journal("evil", "0-0", 10, std::move(done));
+    });
+    EXPECT_THAT(journal.error().what, HasSubstr("reclaim:{evil}:journal"));
+    const auto orders =
+        contract::ask<std::vector<Order>>(evil, [&](Callback<std::vector<Order>> done) {
+          redis.store->list_orders("evil", std::move(done));
+        });
+    EXPECT_TRUE(!orders.ok() && is_of_what_is_stored(orders.error()));
+    const auto certificate = contract::ask<std::string>(evil, [&](Callback<std::string> done) {
+      redis.store->load_certificate("evil", "0000:01:01.0", std::move(done));
+    });
+    EXPECT_TRUE(certificate.ok() && certificate->size() < 2'000'000U);
+    EXPECT_EQ(redis.store->state().connects, connects) << "nobody else's commands were lost";
+  }
+  for (const char* lua : {"redis.call('SET', KEYS[1], 'x')", "redis.call('SADD', KEYS[1], s)"}) {
+    forge("devices", lua);
+    const auto unreadable = contract::load(evil);
+    ASSERT_FALSE(unreadable.ok()) << lua;
+    EXPECT_TRUE(is_of_what_is_stored(unreadable.error()));
+    EXPECT_THAT(unreadable.error().what, HasSubstr("redis-cli -c DEL 'reclaim:{evil}:devices'"));
+    EXPECT_EQ(contract::load(good)->size(), 1U);
+  }
+}
+
+// One that an earlier version of the page made has no FCALL_RO.
+TEST(RedisAccess, AUserOfAnEarlierPageReadsAsItAlwaysDid) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::available)).ok());
+  std::vector<std::string> words = test::documented_user("reclaim-api");
+  for (std::string& word : words) {
+    const std::size_t at = word.find("+fcall_ro ");
+    if (at != std::string::npos) word.erase(at, 10);
+  }
+  redis.server.cli(words);
+  redis.options.redis.username = "reclaim-api";
+  redis.options.redis.password = "PASSWORD";
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  EXPECT_EQ(contract::load(world)->size(), 1U);
+  EXPECT_TRUE(hosts_of(redis).ok());
+  EXPECT_EQ(redis.store->state().connects, 1U) << "the connection is not made anew for it";
 }
 
 TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
@@ -128,10 +236,9 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
   EXPECT_EQ(redis.server.cli({"TYPE", "reclaim:hosts"}), "set");
   const auto hosts = hosts_of(redis);
   ASSERT_TRUE(hosts.ok());
-  ASSERT_EQ(hosts->size(), 2U);
+  ASSERT_EQ(hosts->size(), 1U) << "the other is there with its worker's first heartbeat";
   EXPECT_EQ((*hosts)[0].version, "0.2.0");
-  EXPECT_EQ((*hosts)[1].host, "compute-2");
-  EXPECT_EQ((*hosts)[1].burned, 1U);
+  EXPECT_THAT(redis.server.cli({"SMEMBERS", "reclaim:hosts"}), HasSubstr("compute-2"));
 }
 
 TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {

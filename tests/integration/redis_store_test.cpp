@@ -142,7 +142,7 @@ TEST(RedisStore, DevicesAreBounded) {
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
   redis.server.cli({"SADD", "reclaim:{compute-1}:devices", "a", "b", "c"});
-  EXPECT_EQ(contract::load(world).error().code, Errc::limit);
+  EXPECT_EQ(contract::load(world).error().code, Errc::failed);
 }
 
 TEST(RedisStore, TokensGrowThoughRedisForgets) {

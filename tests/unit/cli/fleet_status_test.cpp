@@ -80,6 +80,17 @@ TEST(FleetStatus, WorkersThatAreNotThereAreNamedWithTheRemedy) {
   EXPECT_THAT(text, HasSubstr("1 only observe"));
 }
 
+TEST(FleetStatus, AHostThatCannotBeReadIsNamedAndARecordWithoutATimeHasNoAge) {
+  HostState forged = host("c1");
+  forged.unreadable = "reclaim:{c1}:devices: WRONGTYPE\x1b[2J";
+  HostState damaged = host("c2");
+  damaged.records = {device("c2", "0000:01:00.0", Stage::error, 0)};
+  damaged.records[0].stage_since = WallMs{};
+  const std::string text = render(look({forged, damaged}), 0);
+  EXPECT_THAT(text, HasSubstr("c1 for an unknown time: reclaim:{c1}:devices: WRONGTYPE\\x1b[2J"));
+  EXPECT_THAT(text, HasSubstr("c2 0000:01:00.0 for an unknown time: error"));
+}
+
 TEST(FleetStatus, WhatIsStuckComesOldestFirstAndWhatPassesDoesNot) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:01:00.0", Stage::pending_cleaning, 60'000),

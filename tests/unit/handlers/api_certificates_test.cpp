@@ -108,6 +108,38 @@ TEST_F(ApiCertificatesTest, WhatIsNotTheNewestOfItsDeviceIs404WithWhereToLook) {
   EXPECT_THAT(ids(""), IsEmpty());
 }
 
+// What a host's login writes in its own keys: another's certificate id, and a text of its own.
+TEST_F(ApiCertificatesTest, NoHostSpeaksForAnother) {
+  certified("compute-2", "0000:01:00.0", 2, "S1");
+  const std::string honest = store.certificates[{"compute-2", "0000:01:00.0"}];
+  certified("compute-1", "0000:01:00.0", 2, "FORGED");
+  std::string& forged = store.certificates[{"compute-1", "0000:01:00.0"}];
+  const std::string of_its_own = forged;
+  const auto as = [&](const std::string& from, const std::string& to) {
+    forged = of_its_own;
+    for (std::size_t at = 0; (at = forged.find(from, at)) != std::string::npos; at += to.size()) {
+      forged.replace(at, from.size(), to);
+    }
+  };
+  const std::string other_uuid = device_uuid("compute-2", *parse_pci_address("0000:01:00.0"));
+  const std::string own_uuid = device_uuid("compute-1", *parse_pci_address("0000:01:00.0"));
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"compute-1", "compute-2"}, {"0000:01:00.0", "0000:02:00.0"}, {own_uuid, other_uuid}}) {
+    as(from, to);
+    EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").body, honest) << from;
+    const Response list = get("/v2/certificates", "2.6");
+    EXPECT_THAT(list.body, Not(HasSubstr("FORGED"))) << from;
+    EXPECT_THAT(list.body, HasSubstr(R"("damaged":[{"hostname":"compute-1")")) << from;
+    EXPECT_THAT(list.body, HasSubstr(R"("serial":"S1")"));
+    // A page goes on behind the device whose certificate it is.
+    EXPECT_THAT(ids("?marker=" + id_of(2)), IsEmpty()) << from;
+  }
+  store.certificates.erase({"compute-2", "0000:01:00.0"});
+  const Response none = get("/v2/certificates/" + id_of(2), "2.6");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(fault_of(none), HasSubstr("at 0000:01:00.0 of host compute-1, cannot be believed"));
+}
+
 TEST_F(ApiCertificatesTest, FiltersSelectByHostDeviceAndSerialOfTheCertificate) {
   Record& first = certified("compute-1", "0000:01:00.0", 1, "S1");
   const std::string first_uuid = first.uuid;

@@ -63,7 +63,8 @@ class MemoryStore final : public Store, public Certificates, public MetricsTexts
   std::map<std::string, std::string> worker_texts;
   std::size_t certificates_read = 0;
   bool away = false;
-  std::string broken_host;  // only this one cannot be read
+  std::string broken_host;  // only this one cannot be asked for
+  std::string forged_host;  // of this one nothing that is stored can be read
   int hosts_asked = 0;
   std::vector<std::string> loaded;
   std::size_t loads_under_way = 0;
@@ -83,15 +84,15 @@ class MemoryStore final : public Store, public Certificates, public MetricsTexts
           loads_under_way -= 1;
           done(std::move(result));
         },
-        records[host], host == broken_host);
+        records[host], host);
   }
   void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override {
-    later(std::move(done), books[host]);
+    later(std::move(done), books[host], host);
   }
   void load_certificate(const std::string& host, const std::string& address,
                         Callback<std::string> done) override {
     certificates_read += 1;
-    later(std::move(done), certificates[{host, address}]);
+    later(std::move(done), certificates[{host, address}], host);
   }
   void save_metrics(const std::string& /*host*/, const std::string& /*text*/,
                     Callback<Ok> /*done*/) override {
@@ -165,10 +166,14 @@ class MemoryStore final : public Store, public Certificates, public MetricsTexts
 
  private:
   template <typename T>
-  void later(Callback<T> done, T value, bool broken = false) {
-    if (away || broken) {
+  void later(Callback<T> done, T value, const std::string& host = "") {
+    if (away || (!host.empty() && host == broken_host)) {
       queue_.push_back([done = std::move(done)] {
         done(Error{Errc::unavailable, "127.0.0.1:6379 refuses"});
+      });
+    } else if (!host.empty() && host == forged_host) {
+      queue_.push_back([host, done = std::move(done)] {
+        done(Error{Errc::failed, "reclaim:{" + host + "}:devices: WRONGTYPE"});
       });
     } else {
       queue_.push_back([done = std::move(done), value] { done(value); });

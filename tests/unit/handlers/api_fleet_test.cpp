@@ -188,6 +188,30 @@ TEST_F(ApiFleetTest, HalfAFleetIsNoAnswer) {
   EXPECT_EQ(get("/v2/devices?hostname=compute-1").status, 200);
 }
 
+TEST_F(ApiFleetTest, WhatOneHostsLoginWroteCostsThatHostAlone) {
+  drive("compute-1", "0000:01:00.0", Stage::available);
+  const std::string ours = store.records["compute-1"].front().uuid;
+  const std::string theirs = drive("compute-2", "0000:02:00.0", Stage::available).uuid;
+  store.forged_host = "compute-2";
+  const Response list = get("/v2/devices", "2.6");
+  EXPECT_EQ(list.status, 200);
+  EXPECT_THAT(list.body, HasSubstr(ours));
+  EXPECT_THAT(list.body, HasSubstr(R"("damaged":[{"hostname":"compute-2","address":null,"reason":)"
+                                   R"("reclaim:{compute-2}:devices: WRONGTYPE"}])"));
+  EXPECT_THAT(get("/v2/devices?limit=1", "2.6").body, HasSubstr(R"("damaged":[)"));
+  EXPECT_THAT(get("/v2/devices?limit=1", "2.6").body, Not(HasSubstr("devices_links")));
+  // Lower versions never show later additions, and a reader no reasons.
+  EXPECT_THAT(get("/v2/devices", "2.5").body, Not(HasSubstr("damaged")));
+  EXPECT_EQ(get("/v2/devices/" + ours, "2.6").status, 200);
+  EXPECT_EQ(post("/v2/devices/" + ours + "/disable", "2.6").status, 200);
+  EXPECT_EQ(get("/v2/devices/" + theirs, "2.6").status, 404);
+  EXPECT_EQ(get("/v2/accelerator_requests", "2.6").status, 200);
+  EXPECT_THAT(get("/v2/certificates", "2.6").body, HasSubstr(R"("damaged":[)"));
+  const Response one = get("/v2/devices?hostname=compute-2", "2.6");
+  EXPECT_EQ(one.status, 503);
+  EXPECT_THAT(fault_of(one), HasSubstr("reclaim:{compute-2}:devices"));
+}
+
 TEST_F(ApiFleetTest, TooManyHostsIs503AndSaysWhatToDo) {
   Options options;
   options.hosts_max = 10;

@@ -130,6 +130,9 @@ TEST(RedisCalls, AreSettledAnewWhenTheServerSaysSo) {
   EXPECT_FALSE(calls.is_outdated_by(no_eval));
   EXPECT_FALSE(calls.is_outdated_by(no_key));
   EXPECT_FALSE(calls.is_outdated_by(RedisReply{}));
+  EXPECT_FALSE(calls.is_outdated_by(
+      error_from_redis("NOPERM this user has no permissions to run the 'fcall_ro' command")))
+      << "a user of an earlier page has none, and would be connected anew for ever";
   EXPECT_EQ(next(calls, no_fcall), "settled");
   EXPECT_TRUE(calls.is_outdated_by(no_eval));
   EXPECT_FALSE(calls.is_outdated_by(no_key));

@@ -529,10 +529,10 @@ TEST(StoredForms, AKick) {
 }
 
 TEST(StoredForms, AHost) {
-  const HostInfo info{"h1", kAt, "1.0", "machine", 3, {"n1", kOdd}};
+  const HostInfo info{"h1", kAt, "1.0", "machine", 3, {"n1", "a\"b\\\xC3\xA9"}};
   EXPECT_EQ(redis_keys::encode_host(info),
             "{\"heartbeat_at\":\"2025-11-20T21:22:44.123Z\",\"version\":\"1.0\",\"machine_id\":"
-            "\"machine\",\"burned\":3,\"nodes\":[\"n1\",\"a\\\"b\\\\\\n\xC3\xA9\"]}");
+            "\"machine\",\"burned\":3,\"nodes\":[\"n1\",\"a\\\"b\\\\\xC3\xA9\"]}");
   EXPECT_EQ(redis_keys::encode_host(HostInfo{}),
             "{\"heartbeat_at\":\"1970-01-01T00:00:00.000Z\",\"version\":\"\",\"machine_id\":\"\","
             "\"burned\":0,\"nodes\":[]}");
@@ -562,6 +562,23 @@ TEST(StoredForms, AHost) {
   EXPECT_EQ(why(R"({"heartbeat_at":"2026-11-20T21:22:44.123Z","version":"1",)"
                 R"("machine_id":"m","burned":-1})"),
             "'burned' is not a number of 32 bits");
+}
+
+// Any of them is shown on a terminal somewhere.
+TEST(StoredForms, AHeartbeatMovesNoCursor) {
+  const HostInfo good{"h1", kAt, "1.0", "machine", 0, {"n1"}};
+  ASSERT_TRUE(redis_keys::decode_host("h1", redis_keys::encode_host(good)).ok());
+  for (const std::string odd : {"\x1b[2J", "1\nforged", "\xc2\x9b", "\u202e"}) {
+    for (std::string* (*word)(HostInfo&) : {+[](HostInfo& info) { return &info.version; },
+                                            +[](HostInfo& info) { return &info.machine_id; },
+                                            +[](HostInfo& info) { return &info.nodes.front(); }}) {
+      HostInfo info = good;
+      *word(info) = odd;
+      EXPECT_FALSE(redis_keys::decode_host("h1", redis_keys::encode_host(info)).ok());
+      *word(info) = std::string(256, 'x');
+      EXPECT_FALSE(redis_keys::decode_host("h1", redis_keys::encode_host(info)).ok());
+    }
+  }
 }
 
 TEST(StoredForms, ALineOfTheJournal) {
