@@ -73,11 +73,6 @@ class Verdicts final {
     add(std::move(name), "BAD", detail);
     bad_ = true;
   }
-  // Was the chain cut before its first entry?
-  void unused(const std::string& key_id) {
-    std::string detail = "has signed no entry of this chain";
-    add("key " + key_id, "unused", detail);
-  }
   void revoked(std::string name, std::string detail) { add(std::move(name), "revoked", detail); }
   void unerased(std::string name, std::string detail) {
     add(std::move(name), "UNERASED", detail);
@@ -180,6 +175,29 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
                 fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
 }
 
+// An auditor's note of a chain's newest entry, "SEQUENCE:SHA256": that entry is there, and so is
+// all that came before it.
+void verify_expected(const std::string& folder, const std::string& noted, Verdicts& verdicts) {
+  const std::size_t colon = noted.find(':');
+  const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
+  const std::string digest = colon == std::string::npos ? "" : lower(noted.substr(colon + 1));
+  if (!sequence || !is_digest(digest)) {
+    return verdicts.bad("--expect",
+                        fmt::format("'{}' is not SEQUENCE:SHA256, the number of an entry "
+                                    "and the digest that was noted of it",
+                                    printable_excerpt(noted)));
+  }
+  const std::string name = fmt::format("entry {}", *sequence);
+  const auto file = find_file(folder, std::to_string(*sequence));
+  const auto text = file.ok() ? read_sealed(folder, file->name) : Result<std::string>(file.error());
+  if (text.ok() && sha256_of(*text) == digest) {
+    return verdicts.good(name, "is there as it was noted, and so is what came before it");
+  }
+  verdicts.bad(name,
+               "is not there as it was noted: the chain was cut, or another history was "
+               "written; compare with a copy");
+}
+
 }  // namespace
 
 int run_certificate_list(const config::Settings& settings, const CertificateOptions& options,
@@ -252,7 +270,7 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   const auto keys = keys_of(settings, options);
   if (!keys.ok()) return complain(err, keys.error());
   const std::string folder = folder_of(settings, options);
-  const bool whole = options.all || options.named.empty();
+  const bool whole = options.all || options.named.empty() || !options.expect.empty();
   auto chain = check_chain(folder, *keys);
   if (!chain.ok()) {
     if (whole) return complain(err, chain.error());
@@ -267,11 +285,12 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
       return complain(err, looked.error());
     }
   }
-  if (whole && !options.public_keys.empty()) {
-    for (const PublicKey& key : *keys) {
-      if (!chain->signers.contains(key.id())) verdicts.unused(key.id());
+  if (whole) {
+    for (const ChainProblem& problem : unused_keys(*chain, options, *keys)) {
+      verdicts.bad(problem.file, problem.what);
     }
   }
+  if (!options.expect.empty()) verify_expected(folder, options.expect, verdicts);
   const auto text = format_list(verdicts.table(), options.view);
   if (!text) return complain(err, text.error());
   out << *text;

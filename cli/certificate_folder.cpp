@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
 
 namespace reclaim::cli {
@@ -25,6 +24,20 @@ Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
     keys.push_back(*std::move(key));
   }
   return keys;
+}
+
+std::vector<ChainProblem> unused_keys(const ChainReport& report, const CertificateOptions& options,
+                                      const std::vector<PublicKey>& keys) {
+  std::vector<ChainProblem> unused;
+  if (options.public_keys.empty() || report.count == 0) return unused;
+  for (const PublicKey& key : keys) {
+    if (report.signers.contains(key.id())) continue;
+    unused.push_back({"key " + key.id(),
+                      "has signed nothing in this chain: it was cut before that key's first entry, "
+                      "or the key is not of this host, or has not been used yet",
+                      false});
+  }
+  return unused;
 }
 
 Result<ReportSource> read_chain(const std::string& folder, std::vector<std::string>& unreadable) {

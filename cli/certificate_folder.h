@@ -11,6 +11,7 @@
 #include "cli/complain.h"
 #include "config/settings.h"
 #include "state/base/result.h"
+#include "state/certificate/chain.h"
 #include "state/certificate/signing_key.h"
 
 namespace reclaim::cli {
@@ -24,6 +25,11 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 // Those of --public-key, else the one beside the signing key.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
+
+// Those of --public-key that have signed nothing there: was the chain cut before their first entry?
+[[nodiscard]] std::vector<ChainProblem> unused_keys(const ChainReport& report,
+                                                    const CertificateOptions& options,
+                                                    const std::vector<PublicKey>& keys);
 
 // Every entry of the chain; a file that cannot be read is named in `unreadable`, with the reason.
 // Its `chain` says nothing yet.

@@ -16,6 +16,7 @@
 #include "state/base/text.h"
 #include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
+#include "state/certificate/succession.h"
 
 namespace reclaim::cli {
 namespace {
@@ -86,12 +87,41 @@ Status keep_entry(const config::Settings& settings, AuditEntry entry) {
   return kept;
 }
 
+// Why this key is none that the one in use could put in its own place.
+Status check_next(const config::Settings& settings, const PublicKey& next) {
+  const std::string folder = certificates_folder(settings.state_path);
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  const auto own = keys_of(settings, {});
+  if (!own.ok()) return own.error();
+  Succession succession({});
+  for (const ChainFile& file : listing->files) {
+    const auto entry = open_entry(folder, file.name);
+    if (!entry.ok()) continue;
+    (void)succession.take(*entry);
+  }
+  const auto refused = [&next](const std::string& why) {
+    return Error{Errc::refused, fmt::format("key {} {}: endorse a key that was made for this "
+                                            "(openssl genpkey -algorithm ed25519)",
+                                            next.id(), why)};
+  };
+  if (const auto said = succession.revoked().find(next.id()); said != succession.revoked().end()) {
+    return refused(fmt::format("was revoked by entry {}", said->second.entry));
+  }
+  if (const auto entry = succession.retired_by(next.id())) {
+    return refused(fmt::format("is a former one, in whose place entry {} put another", *entry));
+  }
+  if (next.id() == own->front().id()) return refused("is the one in use");
+  return Ok{};
+}
+
 }  // namespace
 
 int run_certificate_endorse(const config::Settings& settings, const CertificateOptions& options,
                             std::ostream& out, std::ostream& err) {
   const auto next = PublicKey::load(options.named.front());
   if (!next.ok()) return complain(err, next.error());
+  if (const Status may = check_next(settings, *next); !may) return complain(err, may.error());
   auto pem = next->pem();
   if (!pem.ok()) return complain(err, pem.error());
   AuditEntry entry;

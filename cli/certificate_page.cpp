@@ -201,10 +201,11 @@ std::string certificate_page(const rapidjson::Value& certificate, const SealedPl
   const std::string id = text("id");
   std::string body = fmt::format(
       "<h1>Certificate of sanitization</h1>\n<p class=\"lead\">{} {}, serial number {}</p>\n"
-      "<p class=\"verdict\">erased and verified</p>\n<p>{}</p>\n<p>Certificate <code>{}</code>, "
+      "<p class=\"verdict\">signature not checked by this page: <code>reclaim certificate verify "
+      "{}</code></p>\n<p>{}</p>\n<p>Certificate <code>{}</code>, "
       "number {} of host {}</p>\n",
       html_text(text("model").empty() ? "Device" : text("model")), html_text(text("address")),
-      html_text(text("serial").empty() ? "unknown" : text("serial")),
+      html_text(text("serial").empty() ? "unknown" : text("serial")), html_text(id),
       html_text(meaning_of(text("sanitization_class"))), html_text(id), place.sequence,
       html_text(text("host")));
   body += "<div class=\"columns\">\n";

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kUnerasedExit = 2;  // as `certificate verify`
 
-ChainState state_of(const std::string& folder, const Result<std::vector<PublicKey>>& keys) {
+ChainState state_of(const std::string& folder, const CertificateOptions& options,
+                    const Result<std::vector<PublicKey>>& keys) {
   ChainState state;
   if (!keys.ok()) {
     state.text = keys.error().what;
@@ -26,7 +27,9 @@ ChainState state_of(const std::string& folder, const Result<std::vector<PublicKe
     state.text = checked.error().what;
     return state;
   }
-  for (const ChainProblem& problem : checked->problems) {
+  std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
+  problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
+  for (const ChainProblem& problem : problems) {
     state.problems.push_back(problem.file + ": " + problem.what);
   }
   if (!state.problems.empty()) {
@@ -82,7 +85,7 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   std::vector<std::string> unreadable;
   auto source = read_chain(folder, unreadable);
   if (!source.ok()) return complain(err, source.error());
-  source->chain = state_of(folder, keys_of(settings, options));
+  source->chain = state_of(folder, options, keys_of(settings, options));
   const PeriodReport report = report_of(*source, *period);
   if (options.html) {
     out << certificate_report_page(report, folder);

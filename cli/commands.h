@@ -169,6 +169,7 @@ struct CertificateOptions {
   std::string folder;                    // empty: under state_path
   std::vector<std::string> public_keys;  // empty: beside the signing key
   std::vector<std::string> named;        // show: one ID; verify: IDs or files, none means all
+  std::string expect;                    // verify: SEQUENCE:SHA256 that was noted; empty: none
   bool all = false;
   bool html = false;       // show, report: as a page for people
   bool all_hosts = false;  // list: what Redis has of the fleet

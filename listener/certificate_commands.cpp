@@ -104,6 +104,8 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       "a tenancy has no erasure",
       &cli::run_certificate_verify);
   verify->add_option("ID|FILE", verified->named, "Check these only [the whole chain]");
+  verify->add_option("--expect", verified->expect,
+                     "SEQUENCE:SHA256 of an entry, noted before: the chain has to have it");
   verify->add_flag("--all", verified->all, "Check the whole chain too");
   repeatable(verify->add_option("--public-key", verified->public_keys,
                                 "PEM file; may be repeated [beside the signing key]"));

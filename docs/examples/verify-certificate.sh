@@ -1,18 +1,20 @@
 #!/bin/sh
-# verify-certificate.sh PUBLIC_KEY FILE|FOLDER...
+# verify-certificate.sh PUBLIC_KEY FILE|FOLDER... [SEQUENCE:SHA256]
 #
 # Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain,
 # from its oldest key on. An entry that endorses the host's next key puts it in its place; one that
-# revokes a key says from which entry on that key proves nothing.
+# revokes a key says from which entry on that key proves nothing. SEQUENCE:SHA256 was noted of an
+# entry before: each folder has to have it, so that a chain which was cut is found out.
 # Needs openssl (3.0 or later), sed, grep, cmp and coreutils. Says "ok" of each, and exits with 0
 # when all is well, or with 1 and a line that says what is wrong at the first error.
 set -eu
 LC_ALL=C
 export LC_ALL
 
-# What comes from elsewhere moves no cursor.
+# What comes from elsewhere moves no cursor and begins no line.
 refuse() {
-  printf '%s: %s\n' "$1" "$2" | tr -d '\001-\011\013-\037\177' >&2
+  printf '%s: %s' "$1" "$2" | tr -c '\040-\176' '?' >&2
+  echo >&2
   exit 1
 }
 
@@ -35,6 +37,22 @@ verify_file() {
   openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/signed" \
     -sigfile "$work/signature" > "$work/said" 2>&1 ||
     refuse "$1" "the signature does not fit: the file was changed"
+  members > "$work/members"
+  sort "$work/members" | uniq -d > "$work/twice"
+  sed -n '/\\./p' "$work/members" >> "$work/twice"
+  test ! -s "$work/twice" || refuse "$1" "has a member twice, or spells one with an escape"
+}
+
+# The names of the members of what is sealed. A text holds no quote of its own.
+members() {
+  depth=0
+  grep -aEo '"([^"\\]|\\.)*":?|[][{}]' "$work/signed" | while IFS= read -r part; do
+    case $part in
+    '[' | '{') depth=$((depth + 1)) ;;
+    ']' | '}') depth=$((depth - 1)) ;;
+    *:) test "$depth" -ne 2 || printf '%s\n' "$part" ;;
+    esac
+  done
 }
 
 # The key that the files from here on are signed with, and where it stands.
@@ -69,18 +87,19 @@ follow_key() {
   use_key "$work/key" "$1"
 }
 
-# An entry revokes what was signed before it: which key, and from where on.
-read_revocations() {
+# Of an entry that revokes a key: which one, and from where on what it signed is void.
+note_revocation() {
   said=$of_a_key'revoked",.*,"key_id":"\([0-9a-f]*\)","from_sequence":\([0-9]*\),.*$'
-  for file in "$1"/*; do
-    test ! -f "$file" || test "$(wc -c < "$file")" -gt 1310720 || sed -n "2s/$said/\1 \2/p" "$file"
-  done > "$work/revoked"
+  sed -n "s/$said/\1 \2/p" "$work/signed" >> "$work/revoked"
 }
 
+# Once all is whole: what was signed before its key was revoked, too.
 check_not_revoked() {
   while read -r leaked from; do
-    test "$leaked" != "$key_id" || test "$2" -lt "$from" ||
-      refuse "$1" "is signed with a key that is revoked from entry $from on"
+    while read -r signer sequence file; do
+      test "$signer" != "$leaked" || test "$sequence" -lt "$from" ||
+        refuse "$1/$file" "is signed with a key that is revoked from entry $from on"
+    done < "$work/signers"
   done < "$work/revoked"
 }
 
@@ -88,9 +107,13 @@ check_not_revoked() {
 verify_folder() {
   for file in "$1"/.[!.]* "$1"/..?*; do
     case $file in *.tmp) continue ;; esac
-    test ! -e "$file" || refuse "$file" "is not a certificate of this chain"
+    if test -e "$file" || test -L "$file"; then
+      refuse "$file" "is not a certificate of this chain"
+    fi
   done
-  read_revocations "$1"
+  : > "$work/revoked"
+  : > "$work/signers"
+  found=$expected
   before=$(printf '%064d' 0)
   number=0
   for file in "$1"/*; do
@@ -102,13 +125,19 @@ verify_folder() {
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
       refuse "$file" "is not chained to the file before"
-    check_not_revoked "$file" "$number"
+    printf '%s %s %s\n' "$key_id" "$number" "${file##*/}" >> "$work/signers"
+    note_revocation
     follow_key "$file"
     before=$(sha256sum < "$file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
+    test "$found" != "$number:$before" || found=
   done
   test "$number" -gt 0 || refuse "$1" "has no certificate"
+  test -f "$1/head" || refuse "$1/head" "is not a file"
   cmp -s "$work/head" "$1/head" || refuse "$1/head" "does not name the newest certificate"
+  check_not_revoked "$1"
+  test -z "$found" ||
+    refuse "$1" "does not have entry $found: it was cut, or another history was written"
 }
 
 # A name that begins with - is no option.
@@ -116,14 +145,31 @@ path_of() {
   case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac
 }
 
-test $# -ge 2 || refuse "usage" "$0 PUBLIC_KEY FILE|FOLDER..."
+# The last argument may be one; it is no file.
+is_noted() {
+  test ! -e "$1" && expr "x$1" : 'x[1-9][0-9]*:[0-9a-f]\{64\}$' > /dev/null
+}
+
+expected=
+for each in "$@"; do expected=$each; done
+is_noted "$expected" || expected=
+least=2
+test -z "$expected" || least=3
+test $# -ge $least ||
+  refuse "usage" "$0 PUBLIC_KEY FILE|FOLDER... [SEQUENCE:SHA256]"
 given=$(path_of "$1")
 shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 for each in "$@"; do
+  test "$each" != "$expected" || continue
   each=$(path_of "$each")
   use_key "$given" "$given"
-  if test -d "$each"; then verify_folder "$each"; else verify_file "$each"; fi
+  if test -d "$each"; then
+    verify_folder "$each"
+  else
+    test -z "$expected" || refuse "$each" "is no folder, in which a noted entry could be"
+    verify_file "$each"
+  fi
   echo ok
 done

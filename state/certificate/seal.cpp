@@ -4,6 +4,10 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "certificate_schema.h"
@@ -12,6 +16,7 @@
 #include "state/base/rapidjson_schema.h"
 #include "state/base/text.h"
 #include "state/base/uuid.h"
+#include "state/base/visible.h"
 
 namespace reclaim {
 namespace {
@@ -53,16 +58,34 @@ std::string head_of_line(std::uint64_t sequence, std::string_view previous, std:
                      key_id, to_string(kind));
 }
 
-// Of a text that is read for its errors alone: the schema's validator takes the square of its
-// depth.
-class Unheard final : public json::Parts {
+// The members of an object, in a text that is read for its errors first: the schema's validator
+// takes the square of its depth. Of a member that is there twice, readers take either.
+class Members final : public json::Parts {
  public:
-  void on(json::Token /*token*/, std::string_view /*text*/, std::size_t /*offset*/) override {}
+  explicit Members(std::string_view text) : text_(text) {}
+
+  void on(json::Token token, std::string_view name, std::size_t offset) override {
+    if (token == json::Token::object_begin || token == json::Token::array_begin) depth_ += 1;
+    if (token == json::Token::object_end || token == json::Token::array_end) depth_ -= 1;
+    if (token != json::Token::key || depth_ != 1) return;
+    const bool plain = offset >= name.size() + 1 && offset <= text_.size() &&
+                       text_.substr(offset - name.size() - 1, name.size()) == name;
+    if (!plain) error_ = Error{Errc::invalid, "a member's name is spelled with an escape"};
+    if (!names_.emplace(name).second) {
+      error_ = Error{Errc::invalid, fmt::format("it has the member '{}' twice", visible(name))};
+    }
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::string_view text_;
+  std::size_t depth_ = 0;
+  std::set<std::string, std::less<>> names_;
+  std::optional<Error> error_;
 };
 
-Result<std::string> id_of(std::string_view certificate_json) {
-  Unheard parts;
-  if (Status shallow = json::read(certificate_json, parts); !shallow.ok()) {
+Result<std::string> id_of(std::string_view certificate_json, Members& members) {
+  if (Status shallow = json::read(certificate_json, members); !shallow.ok()) {
     return std::move(shallow).error();
   }
   const auto document = json::parse(certificate_json, kSealedBytesMax);
@@ -100,8 +123,10 @@ Result<Sealed> open_line(std::string_view line) {
     return not_sealed("its second line is not spelled as Reclaim writes it");
   }
   out.content = std::string(line.substr(head.size(), line.size() - head.size() - 2));
-  auto id = id_of(out.content);
+  Members members(out.content);
+  auto id = id_of(out.content, members);
   if (!id.ok()) return not_sealed(id.error().what);
+  if (members.error()) return not_sealed(members.error()->what);
   out.id = *std::move(id);
   out.signed_line = std::string(line);
   return out;
@@ -124,7 +149,8 @@ Result<std::string> seal(const SigningKey& key, std::uint64_t sequence, std::str
   if (json_text.find('\n') != std::string_view::npos) {
     return Error{Errc::invalid, "a certificate to be sealed must be one line of JSON"};
   }
-  if (const auto id = id_of(json_text); !id.ok()) {
+  Members members(json_text);
+  if (const auto id = id_of(json_text, members); !id.ok()) {
     return id.error().wrap("the certificate to be sealed");
   }
   std::string line = head_of_line(sequence, previous, key.public_key().id(), kind);

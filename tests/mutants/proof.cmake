@@ -14,3 +14,7 @@ unit_mutant(replaced_key_counts state state/certificate/succession.cpp
   "a key that was replaced, and leaks, proves erasures that did not happen"
   [[if (const auto entry = retired_by(sealed.key_id)) {]]
   [[if (const auto entry = retired_by(sealed.key_id); entry && false) {]])
+unit_mutant(members_are_there_twice state state/certificate/seal.cpp SealTest.AMemberIsThereOnce
+  "whoever has the host's key seals what one reader takes for another erasure than the next"
+  [[  if (members.error()) return not_sealed(members.error()->what);]]
+  "")

@@ -39,9 +39,11 @@ TEST(CertificatePage, SaysWhatAnAuditorAsksFor) {
       {"stage": "releasing", "at": "2026-01-01T00:00:07.000Z"}],
     "something_new": 5})");
   for (const char* text :
-       {"<p class=\"verdict\">erased and verified</p>", "Purge: recovery is infeasible",
-        "1.9 TB (1920000000000 bytes)", "<th>Global data erased</th><td>yes</td>",
-        "<th>Duration</th><td>7.3 s</td>", "<th>Samples read</th><td>253</td>",
+       {"<p class=\"verdict\">signature not checked by this page: <code>reclaim certificate verify "
+        "id-7<",
+        "Purge: recovery is infeasible", "1.9 TB (1920000000000 bytes)",
+        "<th>Global data erased</th><td>yes</td>", "<th>Duration</th><td>7.3 s</td>",
+        "<th>Samples read</th><td>253</td>",
         "media errors: 0 in all; features: 1 differs <b>(reset)</b>", "<th>Tags</th><td>a, b</td>",
         "<th>Erasing</th><td>2026-01-01T00:00:01.000Z (7.250 s)</td>",
         "<th>Verifying</th><td>2026-01-01T00:00:08.250Z</td>", "<th>Something new</th><td>5</td>",

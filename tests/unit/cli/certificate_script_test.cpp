@@ -325,7 +325,15 @@ TEST_F(VerifyScript, WhatAFileIsCalledIsNoCommand) {
                               key_path_ + ".pub '" + name + "' 2>said";
   EXPECT_NE(std::system(command.c_str()), 0);
   EXPECT_EQ(content(here + "/said"),
-            "\\r[2K\\c.json: is not exactly one whole sealed certificate\n");
+            "\\r?[2K\\c.json: is not exactly one whole sealed certificate\n");
+  // Or begins a line of its own, turns the reading direction, or is a control of eight bits.
+  const std::string lines = "x\nok\xe2\x80\xae\xc2\x9b.json";
+  write(here + "/" + lines, "x");
+  const std::string again = "cd " + here + " && sh " + source_path(kVerifyScript) + " " +
+                            key_path_ + ".pub '" + lines + "' 2>said";
+  EXPECT_NE(std::system(again.c_str()), 0);
+  EXPECT_EQ(content(here + "/said"),
+            "x?ok?????.json: is not exactly one whole sealed certificate\n");
 }
 
 TEST_F(VerifyScript, BothEndOfWhatIsNoFile) {
@@ -341,7 +349,64 @@ TEST_F(VerifyScript, BothEndOfWhatIsNoFile) {
         fs::resize_file(place, std::uintmax_t{1} << 32U);
       },
       [&] { write(folder_ + "/.hidden", "x"); },
+      [&] { fs::create_symlink(folder_ + "/none", folder_ + "/.hidden"); },
+      [&] {
+        fs::remove(folder_ + "/head");
+        ASSERT_EQ(::mkfifo((folder_ + "/head").c_str(), 0600), 0);
+      },
   });
+}
+
+// Readers take either of the two. Only who has the key can seal one.
+TEST_F(VerifyScript, BothRefuseAMemberThatIsThereTwice) {
+  const SigningKey key = *SigningKey::load_or_create(key_path_);
+  keep(1);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"\"serial\":", "\"serial\":\"other\",\"serial\":"},
+           {"\"method\":", "\"method\":\"a [{ ] \\\"}: \",\"method\":"},
+           {"\"serial\":", "\"seri\\u0061l\":\"other\",\"serial\":"}}) {
+    const std::string whole = state_path_ + "/whole";
+    fs::copy(folder_, whole);
+    forge(key, id_of(2), replaced(certificate_text(2), from, to));
+    expect_chain(false);
+    fs::remove_all(folder_);
+    fs::rename(whole, folder_);
+  }
+  // What a text says is no member, and one object's member is not another's.
+  Certificate odd = *decode_certificate(certificate_text(2));
+  odd.model = R"(","serial":"x"}{[)";
+  forge(key, id_of(2), encode_certificate(odd));
+  expect_chain(true);
+}
+
+// Nobody signed it, so it says nothing of an honest one.
+TEST_F(VerifyScript, TheFileAtFaultIsNamed) {
+  keep(2);
+  const AuditEntry said = revocation(keys().front().id(), 1);
+  write(folder_ + "/zzz",
+        *seal(key_named("stranger"), 3, kNoPrevious, encode_audit(said), SealedKind::audit));
+  const std::string command = "sh " + source_path(kVerifyScript) + " " + key_path_ + ".pub " +
+                              folder_ + " 2>" + state_path_ + "/said";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_EQ(content(state_path_ + "/said").substr(0, folder_.size() + 6), folder_ + "/zzz: ");
+}
+
+TEST_F(VerifyScript, ACutChainDoesNotHaveWhatWasNotedOfIt) {
+  keep(3);
+  const auto noted = [this](int number) {
+    return " " + std::to_string(number) + ":" + sha256_of(content(path_of(number)));
+  };
+  const std::string newest = noted(3);
+  const std::string cut = noted(2);
+  EXPECT_TRUE(script_accepts(folder_ + newest));
+  EXPECT_TRUE(script_accepts(folder_ + cut));
+  EXPECT_FALSE(script_accepts(newest)) << "of nothing";
+  EXPECT_FALSE(script_accepts(path_of(3) + newest)) << "of one file";
+  fs::remove(path_of(3));
+  write(folder_ + "/head", cut.substr(3) + "  " + fs::path(path_of(2)).filename().string() + "\n");
+  EXPECT_TRUE(script_accepts(folder_)) << "nothing else tells";
+  EXPECT_TRUE(script_accepts(folder_ + cut));
+  EXPECT_FALSE(script_accepts(folder_ + newest));
 }
 
 // An auditor knows the key by its id, without Reclaim.

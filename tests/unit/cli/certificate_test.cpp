@@ -297,8 +297,75 @@ TEST_F(CertificateCommands, AFolderWithoutEntriesIsNoProof) {
   (void)key_named("next");
   CertificateOptions both;
   both.public_keys = {key_path_ + ".pub", state_path_ + "/next.key.pub"};
-  EXPECT_EQ(run(&run_certificate_verify, both), 0);
-  EXPECT_THAT(out_.str(), HasSubstr("unused has signed no entry of this chain"));
+  EXPECT_EQ(run(&run_certificate_verify, both), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("BAD has signed nothing in this chain: it was cut"));
+  both.from = both.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_report, both, Format::json), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("has signed nothing in this chain"));
+}
+
+// Who has a former key that leaked cuts the chain before its end, and goes on.
+TEST_F(CertificateCommands, ACutChainDoesNotHaveWhatWasNotedOfIt) {
+  keep(3);
+  const std::string noted = "2:" + sha256_of(content(path_of(2)));
+  const std::string end = "3:" + sha256_of(content(path_of(3)));
+  CertificateOptions options;
+  for (const std::string& good : {noted, end}) {
+    options.expect = good;
+    EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
+    EXPECT_THAT(out_.str(), HasSubstr("is there as it was noted"));
+  }
+  fs::remove(path_of(3));
+  write(folder_ + "/head",
+        sha256_of(content(path_of(2))) + "  " + fs::path(path_of(2)).filename().string() + "\n");
+  ASSERT_EQ(verify(), 0) << "nothing else tells";
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("entry 3 BAD is not there as it was noted: the chain was cut"));
+  const auto key = SigningKey::load_or_create(key_path_);
+  forge(*key, id_of(3), certificate_text(3));
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << "sealed alike, it is the same entry";
+  fs::remove(path_of(3));
+  forge(*key, id_of(7), certificate_text(7));
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  options.expect = noted;
+  EXPECT_EQ(run(&run_certificate_verify, options), 0);
+  for (const char* odd : {"3", ":", "0x3:00", "3:00", "three:"}) {
+    options.expect = odd;
+    EXPECT_EQ(run(&run_certificate_verify, options), 1) << odd;
+    EXPECT_THAT(out_.str(), HasSubstr("is not SEQUENCE:SHA256"));
+  }
+}
+
+TEST_F(CertificateCommands, OnlyANewKeyIsEndorsed) {
+  keep(1);
+  const auto endorse = [&](const std::string& name) {
+    CertificateOptions options;
+    options.named = {state_path_ + "/" + name};
+    return run(&run_certificate_endorse, options);
+  };
+  const auto rotate = [&](const std::string& to) {
+    (void)key_named(to);
+    ASSERT_EQ(endorse(to + ".key.pub"), 0) << err_.str();
+    for (const char* half : {"", ".pub"}) {
+      fs::copy_file(state_path_ + "/" + to + ".key" + half, key_path_ + half,
+                    fs::copy_options::overwrite_existing);
+    }
+  };
+  fs::copy_file(key_path_ + ".pub", state_path_ + "/first.key.pub");
+  EXPECT_EQ(endorse("first.key.pub"), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("is the one in use"));
+  rotate("second");
+  EXPECT_EQ(endorse("first.key.pub"), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("is a former one, in whose place entry 2 put another"));
+  RevokeOptions revoke;
+  revoke.key = key_named("leaked").public_key().id();
+  revoke.from = "1";
+  revoke.reason = "found in a backup";
+  revoke.yes = true;
+  ASSERT_EQ(run(&run_certificate_revoke, revoke), 0) << err_.str();
+  EXPECT_EQ(endorse("leaked.key.pub"), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("was revoked by entry 3"));
+  rotate("third");
 }
 
 TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {

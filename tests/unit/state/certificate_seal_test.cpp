@@ -87,6 +87,20 @@ TEST_F(SealTest, ItsMembersHaveOneSpelling) {
   }
 }
 
+TEST_F(SealTest, AMemberIsThereOnce) {
+  const auto key = SigningKey::load_or_create(key_path_);
+  const auto why = [&](const std::string& from, const std::string& to) {
+    std::string text = certificate_text(1);
+    text.replace(text.find(from), from.size(), to);
+    const auto opened = open_seal(*seal(*key, 1, kNoPrevious, text));
+    return opened.ok() ? std::string() : opened.error().what;
+  };
+  EXPECT_EQ(why("\"serial\":", "\"serial\":"), "");
+  EXPECT_NE(why("\"serial\":", "\"serial\":\"x\",\"serial\":").find("'serial' twice"),
+            std::string::npos);
+  EXPECT_NE(why("\"serial\":", "\"seri\\u0061l\":").find("with an escape"), std::string::npos);
+}
+
 TEST_F(SealTest, AnotherKeyIsSaid) {
   const auto other = SigningKey::load_or_create(state_path_ + "/other.key");
   ASSERT_TRUE(other.ok());
