@@ -96,9 +96,9 @@ struct RedisStore::Listening {
 void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
   read("", {"SMEMBERS", redis_keys::kHosts},
        [this, done = std::move(done)](Result<RedisReply> reply) mutable {
-         const bool too_long = reply.ok()
-                                   ? reply->elements.size() > kNamesMax
-                                   : reply.error().what.find("are allowed") != std::string::npos;
+         const bool too_long =
+             reply.ok() ? reply->elements.size() > kNamesMax
+                        : reply.error().what.find("it is longer than") != std::string::npos;
          if (too_long)
            return done(too_many_names(reply.ok()
                                           ? fmt::format("it has {} names", reply->elements.size())

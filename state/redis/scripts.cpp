@@ -119,7 +119,7 @@ local answer = redis.pcall(ARGV[3], KEYS[1], unpack(ARGV, 4))
 if type(answer) == 'table' and answer.err then return answer end
 answer = cut(answer)
 if bytes > bytes_max then
-  return redis.error_reply('ERR it has ' .. bytes .. ' bytes, ' .. ARGV[2] .. ' are allowed')
+  return redis.error_reply('ERR it is longer than ' .. ARGV[2] .. ' bytes')
 end
 return answer
 )lua";

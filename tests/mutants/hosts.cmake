@@ -9,7 +9,3 @@ unit_mutant(certificates_stand_anywhere handlers handlers/api/certificate_list.c
   "one host's login puts a certificate in another host's name into the API"
   [[it.host != at.host || it.address != at.address || it.device_uuid != at.uuid]]
   [[it.host.empty()]])
-unit_mutant(heartbeats_move_cursors state state/redis/keys.cpp StoredForms.AHeartbeat*
-  "a host's heartbeat moves the cursor of who looks at the fleet"
-  [[word.size() <= kHostBytesMax && visible(word) == word]]
-  [[word.size() <= kHostBytesMax]])

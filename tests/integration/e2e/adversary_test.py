@@ -97,6 +97,13 @@ class OfAnotherHost(Adversary):
         evil("SADD", "reclaim:hosts", "evil")
         made.publish(made.delete_messages())
         self.assert_hears(made, evil, key)
+        # And what it lists as its devices keeps nobody from seeing the others'.
+        evil("SET", "reclaim:{evil}:devices", "x")
+        code, out, err = made.worker.command("device", "list", "--all-hosts")
+        self.assertEqual(code, 1)
+        self.assertIn(made.name, out)
+        self.assertIn("redis-cli -c DEL 'reclaim:{evil}:devices'", err)
+        self.assertIn("reclaim:{evil}:devices", made.worker.command("status")[1])
 
     def test_what_it_may_not_write_is_refused(self):
         made, key, evil = self.attacked("evil")
