@@ -153,7 +153,9 @@ TEST(RedisAccess, WhatOneHostsLoginWritesCostsThatHostAlone) {
     const auto damaged = contract::load(evil);
     ASSERT_TRUE(damaged.ok()) << damaged.error().what;
     EXPECT_THAT(damaged->front().damage, HasSubstr("reclaim:{evil}:" + device));
-    EXPECT_EQ(contract::load(good)->front().damage, "");
+    const auto whole = contract::load(good);
+    ASSERT_TRUE(whole.ok()) << whole.error().what;
+    EXPECT_EQ(whole->front().damage, "");
     const auto arqs = contract::ask<std::vector<Arq>>(evil, [&](Callback<std::vector<Arq>> done) {
       redis.store->load_arqs("evil", std::move(done));
     });
@@ -199,7 +201,9 @@ TEST(RedisAccess, AUserOfAnEarlierPageReadsAsItAlwaysDid) {
   redis.options.redis.password = "PASSWORD";
   redis.open();
   ASSERT_TRUE(redis.connected());
-  EXPECT_EQ(contract::load(world)->size(), 1U);
+  const auto loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->size(), 1U);
   EXPECT_TRUE(hosts_of(redis).ok());
   EXPECT_EQ(redis.store->state().connects, 1U) << "the connection is not made anew for it";
 }
