@@ -73,7 +73,7 @@ void assess_in_question(Assessment& out, const Record& record, const Sighting& s
 void assess_failed_build(Assessment& out, const Record& record, const HostView& host) {
   std::string why = fmt::format(
       "reserved and free, and its provider was written to more often than by one hand since "
-      "generation {}: a build that failed, as far as is known",
+      "generation {}: a build that failed, if no operator reserved it",
       record.rest.generation);
   if (!host.failed_builds_wait) {
     out.trigger = Trigger::dirty_seen;
@@ -81,7 +81,7 @@ void assess_failed_build(Assessment& out, const Record& record, const HostView& 
     return;
   }
   out.unsure = true;
-  out.waiting_for = why + "; if no operator reserved it" + std::string(kCleanInDoubt);
+  out.waiting_for = why + std::string(kCleanInDoubt);
 }
 
 }  // namespace reclaim

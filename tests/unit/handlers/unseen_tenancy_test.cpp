@@ -307,7 +307,7 @@ TEST_P(FailedBuild, WaitsForAnOperatorWhereHeWantsItSo) {
   world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->erases, 1U);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("a build that failed, as far as is known"));
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("a build that failed, if no operator"));
   world->command("clean", world->slots[0].address);
   world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
