@@ -263,7 +263,7 @@ TEST(DoctorWorker, MayMissThreeSurveysHoweverFarApart) {
 }
 
 TEST(DoctorHearing, WarnsOfAWorkerThatHearsNothingOfWhatEnds) {
-  constexpr WallMs kNow{1'763'640'000'000};
+  static constexpr WallMs kNow{1'763'640'000'000};
   HostInfo worker;
   const auto said = [&worker] {
     Chart chart;
