@@ -16,6 +16,21 @@ namespace {
 
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
+void note_tenant(Record& next, const Facts& facts) {
+  const bool is_taken = next.stage == Stage::allocated;
+  // The next instance of a device whose release was seen only by its being taken.
+  if (is_taken && facts.instance) {
+    next.instance = *facts.instance;
+    next.instance_source = facts.instance_source.value_or(InstanceSource::allocation);
+    // Another one under the same tenant: it left, and came back.
+    next.provider = facts.provider.value_or(next.provider);
+  }
+  if (!is_taken && facts.instance != next.consumer()) return;
+  next.migration = facts.migration.value_or(next.migration);
+  next.project = facts.project.value_or(next.project);
+  next.user = facts.user.value_or(next.user);
+}
+
 }  // namespace
 
 void Admissions::provider_moved(const PciAddress& address, const placement::ProviderView& view) {
@@ -98,20 +113,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   }
   if (assessment.plan) next.plan = *assessment.plan;
   if (assessment.awaits_operator) next.clean_start = CleanStart::awaited;
-  // The next instance of a device whose release was seen only by its being taken.
-  if (next.stage == Stage::allocated && assessment.facts.instance) {
-    next.instance = *assessment.facts.instance;
-    next.instance_source = assessment.facts.instance_source.value_or(InstanceSource::allocation);
-    // Another one under the same tenant: it left, and came back.
-    next.provider = assessment.facts.provider.value_or(next.provider);
-  }
-  const bool of_its_tenant =
-      next.stage == Stage::allocated || assessment.facts.instance == next.consumer();
-  if (of_its_tenant) {
-    next.migration = assessment.facts.migration.value_or(next.migration);
-    next.project = assessment.facts.project.value_or(next.project);
-    next.user = assessment.facts.user.value_or(next.user);
-  }
+  note_tenant(next, assessment.facts);
   if (next.stage != Stage::available && assessment.facts.arq) {
     next.arq = *assessment.facts.arq;
     next.managed = assessment.facts.managed.value_or(next.managed);
