@@ -19,6 +19,7 @@ Record shown_only(Record record, const LedgerEntry* known) {
   record.findings.clear();
   record.accepted = false;
   record.certificate_pending.clear();
+  record.rest = known != nullptr ? known->rest : Rest{};
   record.enrolment = known != nullptr ? known->enrolment : std::string();
   if (known != nullptr && !known->serial.empty()) record.serial = known->serial;
   if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {

@@ -267,9 +267,12 @@ unit_mutant(serials_are_learnt_across_boots conductor handlers/survey/identity.c
 unit_mutant(guests_are_not_looked_for conductor handlers/survey/admission.cpp Managed/Guest.*
   "a drive that a guest has by Nova's mistake stays on offer"
   [[sighting.drive && !sighting.drive->guest.empty()) {]] [[false) {]])
-unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Unseen.ATenancy*
+unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Unseen.WhatAGuard*
   "what a tenant left whom nobody saw is taken for an operator's hold"
-  [[peeked->host_writes};]] [[*record.certified_host_writes};]])
+  [[  sighting.drive->counters = *peeked;]]
+  [[  const Record& known = devices_.at(sighting.address).record;
+  sighting.drive->counters =
+      nvme::Counters{*known.certified_host_reads, *known.certified_host_writes};]])
 unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
   [[        if (offered) on_offer_(]] [[        if (false) on_offer_(]])
@@ -438,10 +441,6 @@ unit_mutant(vanished_tenants_are_not_watched conductor handlers/conductor/assess
   OnOffer.WhatATenantHad*
   "a dirty drive is on offer for a minute, because its provider vanished under its tenant"
   [[(is_left_to_others(record) || is_gone)]] [[is_left_to_others(record)]])
-unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assessor.cpp
-  */OfCyborg.ItsAgentIsNotTold*
-  "Cyborg's agent is told that an unmanaged drive is clean, which nobody has read since its tenant"
-  [[drive && (drive->identity || drive->counters || told_by_generation)]] [[drive.has_value()]])
 
 unit_mutant(hurry_is_never_paid_back conductor handlers/survey/schedule.cpp HurriedSurveys.*
   "each of the events of an evacuation is a survey"

@@ -32,7 +32,7 @@ unit_mutant(maintenance_hides_a_tenancy conductor handlers/survey/admission.cpp
   MaintenanceReservation.WhatAnArqBound*
   "a drive that somebody had during its maintenance is given back without a cleaning"
   [[ &&
-                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting));]] [[;]])
+                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting)) &&]] [[ &&]])
 unit_mutant(given_back_in_the_middle conductor handlers/conductor/taken_out.cpp
   MaintenanceReservation.AWriteThatComesLate*
   "a drive that is being erased comes on offer, by a write from the end of its maintenance"

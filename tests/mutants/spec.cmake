@@ -22,9 +22,9 @@ unit_mutant(left_burned_is_let_be handlers handlers/survey/admission.cpp
   "a device whose tenant is gone stays reserved for ever"
   [[  if (record.stage == Stage::allocated) {
     out.trigger = Trigger::dirty_seen;
-    return;]]
+    if]]
   [[  if (record.stage == Stage::allocated) {
-    return;]])
+    if]])
 unit_mutant(tagged_late_is_dirty handlers handlers/survey/taken.cpp
   Assessment.ADeviceThatIsTagged*
   "a device that an instance has is called dirty, because it was tagged while it was in use"

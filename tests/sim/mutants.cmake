@@ -141,8 +141,7 @@ sim_mutant(maintenance_ignored handlers/survey/admission.cpp
 ]] "")
 sim_mutant(holds_ignored handlers/survey/hold.cpp
   "a drive that an operator reserved by hand is erased"
-  [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
-  [[  return Hold::dirty;]])
+  [[  return unread ? Hold::held : Hold::dirty;]] [[  return unread ? Hold::dirty : Hold::dirty;]])
 sim_mutant(ledger_not_asked handlers/survey/admission.cpp
   "a drive that only the ledger knows to be dirty stays on offer"
   [[    out.reserve = !out.strike;

@@ -192,6 +192,7 @@ TEST_F(ForeignRedis, AnOlderVersionsRecordDoesNotOutliveTheDirtOfTheLedger) {
   certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kHourMs};
   certified.certified_host_reads.reset();
   certified.certified_host_writes.reset();
+  certified.rest = Rest{};
   world->store.put_back(certified);
   world->store.age(certified.address);
   world->start_worker();
