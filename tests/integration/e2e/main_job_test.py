@@ -175,6 +175,7 @@ class MainJob(EndToEnd):
         made.worker.start()
         # A host that announced itself once and has no worker now: what it is told stays to be read.
         made.services.redis("sadd", "reclaim:hosts", "elsewhere", db=made.db)
+        made.services.redis("set", "reclaim:{elsewhere}:machine", "its-machine-id", db=made.db)
         made.publish([(exchange, key, body.replace(made.name, "elsewhere"))
                       for exchange, key, body in made.delete_messages()])
         kicks = wait_until(lambda: made.services.redis(
