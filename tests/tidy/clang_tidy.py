@@ -2,14 +2,15 @@
 """Runs clang-tidy over our sources and remembers what was clean, so that only changes cost time.
 
 Clean results are kept in ~/.cache/reclaim/clang-tidy-clean (in $XDG_CACHE_HOME, if set) and shared
-by all clones.
+by all clones. .ci/tidied names a commit whose sources were all clean: a clone that remembers
+nothing reads what differs from it.
 
 usage: clang_tidy.py BUILD_DIRECTORY [--all] [--jobs N] [PATH...]
 
 Takes the sources from BUILD_DIRECTORY/compile_commands.json: what ships, and with --all (or when
-RECLAIM_TEST_DEPTH is long) the tests too. A file is remembered by a hash over its command,
-.clang-tidy, the version of clang-tidy and of the libraries, this checker, its text and the text of
-every header of ours that it reaches.
+RECLAIM_TEST_DEPTH is long) the tests too, and what is as it was in .ci/tidied as well. A file is
+remembered by a hash over its command, .clang-tidy, the version of clang-tidy and of the libraries,
+this checker, its text and the text of every header of ours that it reaches.
 
 Three quarters of the time go into headers of the system, so sources are first read together,
 several as one translation unit (config/unity/batches.py). Where that finds anything in a source,
@@ -55,8 +56,9 @@ def read(path):
 class Reach:
     """The text of a source and of all headers of ours that it includes, as one hash."""
 
-    def __init__(self, search):
-        self.search = search
+    def __init__(self, root, build):
+        self.root = root
+        self.search = [root, os.path.join(build, "generated")]
         self.seen = {}
 
     def _node(self, path):
@@ -69,13 +71,15 @@ class Reach:
         return self.seen[path]
 
     def digest(self, source):
-        done, queue, lines = set(), [source], []
+        """Of a source, by its path in the tree."""
+        done, queue, lines = set(), [os.path.join(self.root, source)], []
         while queue:
             path = queue.pop()
             if path not in done:
                 done.add(path)
                 text_hash, targets = self._node(path)
-                lines.append(f"{os.path.relpath(path, ROOT)} {text_hash}")
+                name = path.replace(self.root + "/", "").replace(ROOT + "/", "")
+                lines.append(f"{name} {text_hash}")
                 queue += targets
         return "\n".join(sorted(lines))
 
@@ -116,7 +120,7 @@ def flags_of(command):
 
 def key_of(command, reach, path, settings):
     told = " ".join(w for w in command.split() if not w.endswith((".o", ".d")))
-    text = "\n".join([settings, told.replace(ROOT, "."), reach.digest(os.path.join(ROOT, path))])
+    text = "\n".join([settings, told.replace(ROOT, "."), reach.digest(path)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -189,6 +193,25 @@ def installed():
                           text=True).stdout
 
 
+def git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, check=False)
+
+
+def differing(paths, reach, build):
+    """Which of the sources are not what they were in the commit of .ci/tidied. All of them, where
+    that is no ancestor, or the checks are others since."""
+    commit = read(os.path.join(ROOT, ".ci", "tidied")).strip()
+    if (git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0
+            or git("diff", "--quiet", commit, "--", ".clang-tidy", __file__).returncode != 0):
+        print(f"clang-tidy: .ci/tidied ({commit[:12]}) tells nothing here: all is read")
+        return paths
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["tar", "-x", "-C", folder], input=git("archive", commit).stdout, check=True)
+        former = Reach(folder, build)
+        return [path for path in paths if not os.path.exists(os.path.join(folder, path))
+                or former.digest(path) != reach.digest(path)]
+
+
 def forget_old(memory):
     limit = time.time() - REMEMBERED_DAYS * 86400
     for name in os.listdir(memory):
@@ -221,13 +244,15 @@ def main():
                           "reclaim", "clang-tidy-clean")
     os.makedirs(memory, exist_ok=True)
     forget_old(memory)
-    reach = Reach([ROOT, os.path.join(build, "generated")])
+    reach = Reach(ROOT, build)
     commands = dict(entries(build, everything, options.paths))
     keys = {path: key_of(command, reach, path, settings) for path, command in commands.items()}
     if not keys:
         print("clang-tidy: no source to check", file=sys.stderr)
         return 1
     changed = [p for p, k in keys.items() if not os.path.exists(os.path.join(memory, k))]
+    if changed and not everything:
+        changed = differing(changed, reach, build)
     planned = plan([(p, flags_of(commands[p])) for p in changed])
 
     began, findings, ill = time.monotonic(), set(), 0
