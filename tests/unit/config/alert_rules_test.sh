@@ -10,7 +10,7 @@ if ! command -v promtool >/dev/null; then
 fi
 rules=config/reclaim.rules.yml
 promtool check rules "$rules"
-promtool test rules tests/data/alerts/reclaim.test.yml
+promtool test rules tests/data/alerts/*.test.yml
 failed=0
 metrics=$(sed -n 's/^ *expr://p' "$rules" | grep -o 'reclaim_[a-z_]*' | sort -u)
 alerts=$(sed -n 's/^ *- alert: //p' "$rules")
@@ -25,8 +25,8 @@ for alert in $alerts; do
   grep -q "runbook: $anchor\$" "$rules" || { echo "$rules: no runbook is $anchor"; failed=1; }
   # One that fires, and one that does not.
   for expected in "exp_alerts:\$" "exp_alerts: \[\]"; do
-    grep -A1 "alertname: $alert\b" tests/data/alerts/reclaim.test.yml | grep -q "$expected" ||
-      { echo "reclaim.test.yml: $alert lacks a case with $expected"; failed=1; }
+    grep -hA1 "alertname: $alert\b" tests/data/alerts/*.test.yml | grep -q "$expected" ||
+      { echo "tests/data/alerts: $alert lacks a case with $expected"; failed=1; }
   done
 done
 exit $failed
