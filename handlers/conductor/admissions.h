@@ -14,7 +14,7 @@
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/record_writer.h"
-#include "handlers/conductor/release_fence.h"
+#include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
 
@@ -23,7 +23,7 @@ class Admissions final {
  public:
   // `maintenance_begins`: it was ordered, and the record does not say so yet.
   Admissions(const ConductorContext& context, DeviceTable& devices, LedgerGate& ledger,
-             RecordWriter& writer, CertificateKeeper& certificates, ReleaseFence& fence,
+             RecordWriter& writer, CertificateKeeper& certificates, WriteFence& fence,
              const ArqBook& book, std::function<bool(const PciAddress& address)> maintenance_begins)
       : context_(context),
         devices_(devices),
@@ -90,7 +90,7 @@ class Admissions final {
   LedgerGate& ledger_;
   RecordWriter& writer_;
   CertificateKeeper& certificates_;
-  ReleaseFence& fence_;
+  WriteFence& fence_;
   const ArqBook& book_;
   std::function<bool(const PciAddress& address)> maintenance_begins_;
   std::map<PciAddress, Waiting> waiting_;

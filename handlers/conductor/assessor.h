@@ -18,9 +18,9 @@
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/registration.h"
-#include "handlers/conductor/release_fence.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/conductor/taken_out.h"
+#include "handlers/conductor/write_fence.h"
 #include "handlers/survey/close_watch.h"
 
 namespace reclaim {
@@ -33,7 +33,7 @@ struct AssessorHands {
   BindReservation& bind_reservation;
   TakenOut& taken_out;
   Registration& registration;
-  ReleaseFence& fence;
+  WriteFence& fence;
   DriveClaims& claims;
   ArqDesk& arqs;
   Inbox& inbox;
@@ -136,7 +136,7 @@ class Assessor final {
   BindReservation& bind_reservation_;
   TakenOut& taken_out_;
   Registration& registration_;
-  ReleaseFence& fence_;
+  WriteFence& fence_;
   DriveClaims& claims_;
   ArqDesk& arqs_;
   Inbox& inbox_;

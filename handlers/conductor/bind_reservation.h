@@ -10,10 +10,10 @@ namespace reclaim {
 // Thread: the loop's.
 class BindReservation final {
  public:
-  BindReservation(const ConductorContext& context, LedgerGate& ledger)
+  BindReservation(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence)
       : context_(context),
-        reservation_(context, ledger,
-                     {&LedgerEntry::reserved_at_bind, true,
+        reservation_(context, ledger, fence,
+                     {&LedgerEntry::reserved_at_bind,
                       "is no drive and is bound ([cyborg] reserve_all_types)",
                       "is no drive and is bound no more ([cyborg] reserve_all_types)"}) {}
 
@@ -21,6 +21,9 @@ class BindReservation final {
   void see(const Sighting& sighting, const Record& record);
 
  private:
+  void see_bound(const PciAddress& address, const placement::ProviderView& view);
+  void see_free(const PciAddress& address, const placement::ProviderView& view);
+
   const ConductorContext& context_;
   OwnReservation reservation_;
 };

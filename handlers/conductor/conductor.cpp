@@ -45,8 +45,14 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                       ledger_.strike(address, certificate_id);
                       inbox_.pump(address);
                     }),
-      reserver_(context_, ledger_),
-      bind_reservation_(context_, ledger_),
+      fence_(context_,
+             [this](const PciAddress& address, const placement::ProviderView& view) {
+               admissions_.provider_moved(address, view);
+               admissions_.try_admit(address);
+             }),
+      reserver_(context_, ledger_, fence_),
+      bind_reservation_(context_, ledger_, fence_),
+      taken_out_(context_, ledger_, fence_),
       registration_(context_,
                     [this](const PciAddress& address, std::string why) {
                       Assessment waits;
@@ -72,12 +78,6 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
               [this](const PciAddress& address, const Record& before, const Update& update,
                      const std::string& detail) { transitioned(address, before, update, detail); },
               [this](const PciAddress& address) { settle(address); }}),
-      fence_(context_,
-             [this](const PciAddress& address, const placement::ProviderView& view) {
-               admissions_.provider_moved(address, view);
-               admissions_.try_admit(address);
-             }),
-      taken_out_(context_, ledger_, fence_),
       claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
       admissions_(
           context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_,

@@ -37,9 +37,9 @@
 #include "handlers/conductor/record_writer.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/release.h"
-#include "handlers/conductor/release_fence.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/conductor/taken_out.h"
+#include "handlers/conductor/write_fence.h"
 #include "handlers/survey/close_watch.h"
 #include "handlers/survey/hearing.h"
 #include "handlers/survey/schedule.h"
@@ -147,8 +147,10 @@ class Conductor final {
   LockKeeper locks_;
   LedgerGate ledger_;
   CertificateKeeper certificates_;
+  WriteFence fence_;
   Reserver reserver_;
   BindReservation bind_reservation_;
+  TakenOut taken_out_;
   Registration registration_;
   AuditKeeper audits_;
   ArqBook arq_book_;
@@ -156,8 +158,6 @@ class Conductor final {
   ArqDesk arqs_;
   RecordWriter writer_;
   Inbox inbox_;
-  ReleaseFence fence_;
-  TakenOut taken_out_;
   DriveClaims claims_;
   Admissions admissions_;
   OperatorSteps own_steps_;

@@ -19,7 +19,7 @@
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/record_writer.h"
-#include "handlers/conductor/release_fence.h"
+#include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
 
@@ -28,7 +28,7 @@ struct DisowningHands {
   LedgerGate& ledger;
   CertificateKeeper& certificates;
   RecordWriter& writer;
-  ReleaseFence& fence;
+  WriteFence& fence;
   DriveClaims& claims;
   Admissions& admissions;
   Assessor& assessor;
@@ -59,7 +59,7 @@ class Disowning final {
   LedgerGate& ledger_;
   CertificateKeeper& certificates_;
   RecordWriter& writer_;
-  ReleaseFence& fence_;
+  WriteFence& fence_;
   DriveClaims& claims_;
   Admissions& admissions_;
   Assessor& assessor_;

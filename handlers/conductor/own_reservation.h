@@ -1,6 +1,7 @@
 // A reservation without a cleaning: what this worker reserves for a reason of its own, and
-// un-reserves when the reason is gone. The ledger remembers that it was this worker: nobody else's
-// reservation is ended, of an operator, of Nova, of Cyborg, or of a tenancy.
+// un-reserves when the reason is gone. The ledger knows of each write before Placement does, and
+// until its outcome is known, so that neither a lost answer nor a crash leaves a reservation that
+// nobody ends, and nobody else's is ended: of an operator, of Nova, of Cyborg, or of a tenancy.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,8 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/write_fence.h"
+#include "handlers/survey/reserved_by.h"
 
 namespace reclaim {
 
@@ -17,41 +20,48 @@ class OwnReservation final {
  public:
   struct Reason {
     bool LedgerEntry::*mark;
-    // Whether it is noted before Placement is asked to reserve, and until it has un-reserved, so
-    // that a crash leaves no reservation that nobody ends; or from its answer on, and until it is
-    // asked to un-reserve, so that a hand that came between is not taken for ours.
-    bool noted_first;
     std::string_view begins;  // for the log: "… is bound: reserved"
     std::string_view is_over;
   };
 
-  OwnReservation(const ConductorContext& context, LedgerGate& ledger, const Reason& reason)
-      : context_(context), ledger_(ledger), reason_(reason) {}
+  OwnReservation(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence,
+                 const Reason& reason)
+      : context_(context), ledger_(ledger), fence_(fence), reason_(reason) {}
 
-  [[nodiscard]] bool is_by_us(const PciAddress& address) const;
+  // It is ours, or may be, or may come to be.
+  [[nodiscard]] bool is_marked(const PciAddress& address) const;
+  // Its last write has no outcome yet: another one, at a later generation, gives it one.
+  [[nodiscard]] bool is_asked(const PciAddress& address) const;
+  [[nodiscard]] ReservedBy reserved_by(const PciAddress& address,
+                                       const placement::ProviderView& view) const;
   // A write to the ledger or to Placement that has not been answered.
   [[nodiscard]] bool is_under_way(const PciAddress& address) const {
     return under_way_.contains(address);
   }
 
-  // Each is tried once; the next survey tries again what failed. The provider's generation in
-  // `view` tells whether somebody got the device since it was read.
+  // Each is tried once; the next survey tells what became of it, and tries again. The provider's
+  // generation in `view` tells whether somebody got the device since it was read.
   void reserve(const PciAddress& address, const placement::ProviderView& view);
-  // `answered` comes with what Placement said, before anything else is done.
-  void unreserve(const PciAddress& address, const placement::ProviderView& view,
-                 const std::function<void(const Status&)>& answered = nullptr);
+  void unreserve(const PciAddress& address, const placement::ProviderView& view);
   // It is not reserved any more, or for another reason.
-  void forget(const PciAddress& address) { note(address, false, nullptr); }
+  void forget(const PciAddress& address);
 
  private:
-  [[nodiscard]] LedgerEntry marked(const PciAddress& address, bool by_us) const;
-  // `done` where it is kept, and nothing more is done where it is not.
-  void note(const PciAddress& address, bool by_us, std::function<void()> done);
-  void put(const PciAddress& address, const placement::ProviderView& view, std::int64_t reserved,
-           std::function<void(const Status&)> done);
+  // What the ledger has of it.
+  struct Mark {
+    bool is_ours = false;
+    WriteAsked asked = {};
+  };
+
+  [[nodiscard]] Mark mark_of(const PciAddress& address) const;
+  void note(const PciAddress& address, const Mark& mark, std::function<void(Status)> done);
+  void write(const PciAddress& address, const placement::ProviderView& view, bool reserved);
+  void answered(const PciAddress& address, const Mark& before, bool reserved,
+                const Result<placement::ProviderView>& after);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
+  WriteFence& fence_;
   Reason reason_;
   std::set<PciAddress> under_way_;
 };

@@ -9,15 +9,15 @@
 #include "handlers/conductor/arq_desk.h"
 #include "handlers/conductor/cleaning_steps.h"
 #include "handlers/conductor/context.h"
-#include "handlers/conductor/release_fence.h"
+#include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
 
 // Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
 class Recheck final {
  public:
-  Recheck(const ConductorContext& context, ReleaseFence& fence, ArqDesk& arqs,
-          Admissions& admissions, CleaningSteps& steps)
+  Recheck(const ConductorContext& context, WriteFence& fence, ArqDesk& arqs, Admissions& admissions,
+          CleaningSteps& steps)
       : context_(context), fence_(fence), arqs_(arqs), admissions_(admissions), steps_(steps) {}
 
   // The first cleaning after a start writes what it read, reserved = total: the write succeeds only
@@ -35,7 +35,7 @@ class Recheck final {
                  Result<placement::ProviderView> view);
 
   const ConductorContext& context_;
-  ReleaseFence& fence_;
+  WriteFence& fence_;
   ArqDesk& arqs_;
   Admissions& admissions_;
   CleaningSteps& steps_;

@@ -229,37 +229,45 @@ void Release::put(const PciAddress& address, std::uint64_t epoch) {
     return context_.answer(address, epoch, Trigger::release_conflict, said(why));
   }
   if (is_agents_to_unreserve(record)) {
-    views_.erase(address);
-    return released(address, epoch, Trigger::handed_over, said("reserved stays 1"));
+    return hand_over(address, epoch);
   }
   const placement::ProviderView view = views_.extract(address).mapped();
-  fence_.need(address, true);  // until its outcome is known
   sent_[address] = true;
-  context_.ports.providers.set_reserved(
-      view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
+  fence_.put(address, view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
+    if (context_.is_stale(address, epoch)) return;
+    if (after) return released(address, epoch, Trigger::released, said("reserved 1 -> 0"));
+    const Error& error = after.error();
+    switch (error.code) {
+      case Errc::conflict:  // somebody wrote before ours, or right after it: a read tells which
+      case Errc::not_found:
+        return context_.answer(address, epoch, Trigger::release_conflict, said(error));
+      case Errc::unavailable:
+        return context_.answer_later(address, epoch, Trigger::release_conflict, said(error));
+      case Errc::refused:
+        return context_.answer(address, epoch, Trigger::release_refused, said(error));
+      default:
+        return context_.answer(address, epoch, Trigger::release_unknown, said(error));
+    }
+  });
+}
+
+// What the last look read may be long ago by now: the ledger, or Redis, was away. Nothing that is
+// written would be refused for it.
+void Release::hand_over(const PciAddress& address, std::uint64_t epoch) {
+  views_.erase(address);
+  context_.ports.providers.read(
+      context_.record_of(address).provider,
+      [this, address, epoch](const Result<placement::ProviderView>& view) {
         if (context_.is_stale(address, epoch)) return;
-        if (after) {
-          fence_.need(address, false);
-          return released(address, epoch, Trigger::released, said("reserved 1 -> 0"));
+        if (!view) {
+          return context_.answer_later(address, epoch, Trigger::release_conflict,
+                                       said(view.error()));
         }
-        const Error& error = after.error();
-        switch (error.code) {
-          case Errc::conflict:
-            // Somebody wrote before ours, or right after it: a read tells which.
-            fence_.need(address, false);
-            return context_.answer(address, epoch, Trigger::release_conflict, said(error));
-          case Errc::unavailable:
-            fence_.need(address, false);
-            return context_.answer_later(address, epoch, Trigger::release_conflict, said(error));
-          case Errc::not_found:
-            fence_.need(address, false);
-            return context_.answer(address, epoch, Trigger::release_conflict, said(error));
-          case Errc::refused:
-            fence_.need(address, false);
-            return context_.answer(address, epoch, Trigger::release_refused, said(error));
-          default:
-            return context_.answer(address, epoch, Trigger::release_unknown, said(error));
-        }
+        const bool stands = view->burned() && view->free() &&
+                            view->generation == context_.record_of(address).release_generation;
+        if (stands) return released(address, epoch, Trigger::handed_over, said("reserved stays 1"));
+        context_.answer(address, epoch, Trigger::release_conflict,
+                        said("its provider was written to since the last look"));
       });
 }
 

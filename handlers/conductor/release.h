@@ -15,7 +15,7 @@
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
 #include "handlers/conductor/recheck.h"
-#include "handlers/conductor/release_fence.h"
+#include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
 
@@ -23,7 +23,7 @@ namespace reclaim {
 class Release final {
  public:
   Release(const ConductorContext& context, LockKeeper& locks, LedgerGate& ledger,
-          DriveClaims& claims, Admissions& admissions, ReleaseFence& fence, ArqDesk& arqs,
+          DriveClaims& claims, Admissions& admissions, WriteFence& fence, ArqDesk& arqs,
           CyborgWatch& cyborg, Recheck& recheck)
       : context_(context),
         locks_(locks),
@@ -68,6 +68,7 @@ class Release final {
   void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
   [[nodiscard]] bool is_agents_to_unreserve(const Record& record) const;
   void put(const PciAddress& address, std::uint64_t epoch);
+  void hand_over(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
                  const placement::ProviderView& view, std::int64_t generation);
   [[nodiscard]] Trace trace_of_put(const Record& record, std::int64_t generation) const;
@@ -80,7 +81,7 @@ class Release final {
   LockKeeper& locks_;
   LedgerGate& ledger_;
   DriveClaims& claims_;
-  ReleaseFence& fence_;
+  WriteFence& fence_;
   ArqDesk& arqs_;
   CyborgWatch& cyborg_;
   Recheck& recheck_;

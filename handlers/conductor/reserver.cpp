@@ -49,12 +49,10 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
           tries_[address].under_way.erase(provider);
           return nothing_to_reserve(address);
         }
-        context_.ports.providers.set_reserved(
-            *view, view->inventories.front().total,
-            context_.stopping.unless_begun(
-                [this, address, provider](const Result<placement::ProviderView>& after) {
-                  answered(address, provider, after);
-                }));
+        fence_.put(address, *view, view->inventories.front().total,
+                   [this, address, provider](const Result<placement::ProviderView>& after) {
+                     answered(address, provider, after);
+                   });
       }));
 }
 

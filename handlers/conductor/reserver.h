@@ -11,14 +11,15 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
 
 // Thread: the loop's.
 class Reserver final {
  public:
-  Reserver(const ConductorContext& context, LedgerGate& ledger)
-      : context_(context), ledger_(ledger) {}
+  Reserver(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence)
+      : context_(context), ledger_(ledger), fence_(fence) {}
 
   void reserve(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
@@ -41,6 +42,7 @@ class Reserver final {
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
+  WriteFence& fence_;
   std::map<PciAddress, Tries> tries_;
   std::uint64_t in_cleaning_ = 0;
 };

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "handlers/conductor/own_reservation.h"
-#include "handlers/conductor/release_fence.h"
 #include "handlers/survey/admission.h"
 
 namespace reclaim {
@@ -13,11 +12,10 @@ namespace reclaim {
 // Thread: the loop's.
 class TakenOut final {
  public:
-  TakenOut(const ConductorContext& context, LedgerGate& ledger, ReleaseFence& fence)
+  TakenOut(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence)
       : context_(context),
-        fence_(fence),
-        reservation_(context, ledger,
-                     {&LedgerEntry::taken_out, false, "is taken out of the pool",
+        reservation_(context, ledger, fence,
+                     {&LedgerEntry::taken_out, "is taken out of the pool",
                       "goes back into the pool, and its certificate stands"}) {}
 
   // What a survey saw of a device on record, and made of it. What is not done now is done after a
@@ -25,10 +23,11 @@ class TakenOut final {
   void see(const Sighting& sighting, const Record& record, const Assessment& assessment);
 
  private:
-  void give_back(const PciAddress& address, const placement::ProviderView& view);
+  void see_marked(const PciAddress& address, const placement::ProviderView& view,
+                  const Assessment& assessment);
+  [[nodiscard]] bool is_in_maintenance(const PciAddress& address) const;
 
   const ConductorContext& context_;
-  ReleaseFence& fence_;
   OwnReservation reservation_;
 };
 

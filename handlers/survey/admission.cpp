@@ -10,6 +10,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/hold.h"
 #include "handlers/survey/identity.h"
+#include "handlers/survey/reserved_by.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
 #include "handlers/survey/unseen.h"
@@ -84,7 +85,8 @@ bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting&
 
 // What is not an NVMe drive follows its allocation and is otherwise left alone: its reservation is
 // the business of Cyborg's conductor.
-void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
+void assess_uncleanable(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                        const Sighting& sighting) {
   if (record.flow == Flow::nova) out.waiting_for = kNotListed;
   if (!sighting.view) {
     out.waiting_for = sighting.problem;
@@ -97,6 +99,10 @@ void assess_uncleanable(Assessment& out, const Record& record, const Sighting& s
     out.facts.resource_class = view.inventories.front().resource_class;
   }
   const bool bound = !view.free() || sighting.holder;
+  if (!bound && ledger != nullptr &&
+      reserved_by(ledger->reserved_at_bind, ledger->asked, view) == ReservedBy::unknown) {
+    out.waiting_for = std::string(kReservedByWhom) + ", un-reserve it in Placement by hand";
+  }
   if (bound == (record.stage == Stage::allocated)) return;
   out.trigger = bound ? Trigger::allocation_seen : Trigger::gone_uncleanable;
   if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
@@ -158,6 +164,24 @@ void assess_taken_out(Assessment& out, const Record& record, const Sighting& sig
   out.facts.detail = "it was taken out of the pool, and no certificate says that it is clean";
 }
 
+// Whether this worker reserved it without a cleaning, or may have: an answer was lost.
+bool assess_own(Assessment& out, const Record& record, const LedgerEntry& ledger,
+                const Sighting& sighting, Hold hold) {
+  switch (reserved_by(ledger.taken_out, ledger.asked, *sighting.view)) {
+    case ReservedBy::us:
+      assess_taken_out(out, record, sighting, hold);
+      return true;
+    case ReservedBy::unknown:
+      out.held = out.unsure = true;
+      out.waiting_for = std::string(kReservedByWhom) + std::string(kCleanInDoubt);
+      return true;
+    case ReservedBy::others:
+    case ReservedBy::us_late:
+      return false;
+  }
+  return false;
+}
+
 void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
                    const Sighting& sighting, const HostView& host) {
   if (record.stage == Stage::allocated) {
@@ -170,9 +194,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
   const Hold hold =
       cyborg ? cyborg_hold(record, ledger, sighting) : operator_hold(record, ledger, sighting);
-  const bool by_us = ledger != nullptr && ledger->taken_out;
-  if (by_us && hold != Hold::dirty && !sighting.standing.brought_dirt) {
-    assess_taken_out(out, record, sighting, hold);
+  if (ledger != nullptr && hold != Hold::dirty && !sighting.standing.brought_dirt &&
+      assess_own(out, record, *ledger, sighting, hold)) {
     out.strike = dirty_line;
     return;
   }
@@ -358,7 +381,7 @@ void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
     return;
   }
   if (!base.cleanable()) {
-    assess_uncleanable(out, base, sighting);
+    assess_uncleanable(out, base, ledger, sighting);
     return;
   }
   if (!sighting.view) {

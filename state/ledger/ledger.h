@@ -32,17 +32,28 @@ struct CleaningOnLedger {
   friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
 };
 
+// A write of ours to `reserved`, from before it is sent until its outcome is known
+// (handlers/survey/reserved_by.h).
+struct WriteAsked {
+  std::string provider;          // UUID
+  std::int64_t generation = -1;  // at which it is made, or never; -1: none is asked
+  bool reserved = false;         // to its total, or 0
+  [[nodiscard]] explicit operator bool() const { return generation >= 0; }
+  friend bool operator==(const WriteAsked&, const WriteAsked&) = default;
+};
+
 struct LedgerEntry {
   bool dirty =
       false;  // set when first seen allocated or burned, struck only by a confirmed release
   bool error = false;
   bool maintenance = false;
   bool by_steps = false;  // as in Record; absent in lines of an older version
-  // This worker reserved it, and is to un-reserve it: because it is bound ([cyborg]
-  // reserve_all_types), or because it is taken out of the pool for a while
+  // This worker reserved it, or has asked for it, and is to un-reserve it: because it is bound
+  // ([cyborg] reserve_all_types), or because it is taken out of the pool for a while
   // (handlers/conductor/taken_out.h). Absent in lines of an older version.
   bool reserved_at_bind = false;
   bool taken_out = false;
+  WriteAsked asked = {};  // of one of the two; absent in lines of an older version
   // The order of its maintenance was not authenticated: it ends then, or with the next start. None:
   // an operator ends it. Absent in lines of an older version.
   WallMs maintenance_until;

@@ -43,6 +43,11 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
   // Its name in lines of older versions, which took a device out for its maintenance alone.
   visit("reserved_for_maintenance", entry.taken_out, sparse);
+  if (visit.wants(entry.asked.generation >= 0)) {
+    visit("asked_provider", entry.asked.provider, lenient);
+    visit("asked_generation", entry.asked.generation, lenient);
+    visit("asked_reserved", entry.asked.reserved, sparse);
+  }
   visit("maintenance_until", entry.maintenance_until, sparse);
   visit("serial", entry.serial);
   visit("provider", entry.provider);

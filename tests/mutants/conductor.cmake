@@ -357,7 +357,7 @@ unit_mutant(every_name_is_believed conductor handlers/conductor/device_orders.cp
 unit_mutant(a_maintenance_outlives_its_cleaning conductor handlers/conductor/ledger_gate.cpp
   MaintenanceReservation.AHandAfter*
   "what an operator reserves right after a cleaning is put on offer, for a maintenance before it"
-  [[  if (!entry.maintenance) entry.taken_out = false;]] [[]])
+  [[  if (!entry.maintenance) {]] [[  if (false) {]])
 unit_mutant(unproven_maintenance_lasts conductor handlers/conductor/device_orders.cpp
   Orders.MaintenanceThat*
   "who may write orders keeps drives out of the pool for good"
@@ -385,13 +385,15 @@ unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedS
 unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservation.cpp
   BindReservation.*:MaintenanceReservation.*
   "what an operator reserved is put on offer when it is unbound, or its maintenance ends"
-  [[return line != nullptr && line->*reason_.mark;]]
-  [[return line == nullptr || !(line->*reason_.mark);]])
-unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/own_reservation.cpp
+  [[Mark{} : Mark{line->*reason_.mark, line->asked};]] [[Mark{true, {}} : Mark{true, {}};]])
+unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/write_fence.cpp
   MaintenanceReservation.*
   "what an operator reserves after a maintenance is put on offer, where an answer made no sense"
-  [[if (!put && was_not_written(put.error()))]]
-  [[if (!put && put.error().code != Errc::unknown)]])
+  [[    case Errc::not_found:
+      return WriteOutcome::unmade;]]
+  [[    case Errc::not_found:
+    case Errc::invalid:
+      return WriteOutcome::unmade;]])
 unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp
   MaintenanceReservation.*
   "a drive that was never cleaned is given back when its maintenance ends"

@@ -33,14 +33,14 @@ unit_mutant(maintenance_hides_a_tenancy conductor handlers/survey/admission.cpp
   "a drive that somebody had during its maintenance is given back without a cleaning"
   [[ &&
                   !(record.flow == Flow::cyborg && missed_tenancy(record, sighting)) &&]] [[ &&]])
-unit_mutant(given_back_in_the_middle conductor handlers/conductor/taken_out.cpp
+unit_mutant(given_back_in_the_middle conductor handlers/conductor/write_fence.cpp
   MaintenanceReservation.AWriteThatComesLate*
   "a drive that is being erased comes on offer, by a write from the end of its maintenance"
-  [[  fence_.need(address, true);  // until its outcome is known]] [[]])
+  [[  if (reserved == 0) fence.needed = true;]] [[]])
 unit_mutant(heard_of_is_not_bound conductor handlers/conductor/bind_reservation.cpp
   BindReservationUnasked.*
   "a device that an ARQ is said to bind is un-reserved"
-  [[by_us && !sighting.holder && ]] [[by_us && ]])
+  [[else if (!sighting.holder && ]] [[else if (]])
 unit_mutant(silence_is_unbound conductor handlers/conductor/bind_reservation.cpp
   BindReservation.*DoesNotAnswer
   "a device is un-reserved though Cyborg, which may have bound it, does not answer"
@@ -102,3 +102,47 @@ unit_mutant(unproven_certificate_outlives state state/ledger/trust.cpp Trust.Its
   "a record that nothing authenticates says that the drive was certified after its last tenant"
   [[  if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {]]
   [[  if (false) {]])
+
+# Writes of `reserved` that are answered late, or not.
+unit_mutant(lost_reservation_is_nobodys conductor handlers/survey/reserved_by.cpp
+  LateWrites.WhatTookItOut*
+  "what is taken out of the pool stays reserved for ever, because one answer was lost"
+  [[  return made ? ReservedBy::us : ReservedBy::unknown;]] [[  return ReservedBy::unknown;]])
+unit_mutant(any_reservation_is_the_lost_one conductor handlers/survey/reserved_by.cpp
+  MaintenanceReservation.*:*LateOrders.*
+  "what an operator reserved is put on offer, because an answer was lost before"
+  [[  return made ? ReservedBy::us : ReservedBy::unknown;]] [[  return ReservedBy::us;]])
+unit_mutant(nobody_says_whose_it_may_be conductor handlers/survey/admission.cpp
+  LateWrites.WhatNobodyKnows*
+  "a drive is reserved for ever, and nothing tells why"
+  [[    case ReservedBy::unknown:
+      out.held = out.unsure = true;]]
+  [[    case ReservedBy::unknown:
+      return false;
+      out.held = out.unsure = true;]])
+unit_mutant(write_is_not_remembered conductor handlers/conductor/own_reservation.cpp
+  LateWrites.TheEndOf*:*LateOrders.*
+  "a write of the worker before puts a drive on offer that an operator works at"
+  [[  note(address, {true, {view.uuid, view.generation, reserved}},]]
+  [[  note(address, {reserved, {}},]])
+unit_mutant(end_of_maintenance_outlives_it conductor handlers/conductor/taken_out.cpp *LateOrders.*
+  "the end of one maintenance comes late and ends the next one"
+  [[      return reservation_.is_asked(address) ? reservation_.reserve(address, view) : void();]]
+  [[      return;]])
+unit_mutant(late_bind_is_forgotten conductor handlers/conductor/bind_reservation.cpp
+  LateWrites.TheReservationOfABind*
+  "a card that nobody has any more is reserved for ever, by the write of its bind"
+  [[      return reservation_.reserve(address, view);  //]]
+  [[      return reservation_.forget(address);  //]])
+unit_mutant(unwritten_line_counts conductor handlers/conductor/own_reservation.cpp
+  LateWrites.WhatTheLedger*
+  "what an operator reserved is put on offer, because the ledger's disk was full"
+  [[      show(before, [](const Status& /*kept*/) {});]] [[]])
+unit_mutant(overtaken_is_unmade conductor handlers/conductor/write_fence.cpp *LateOrders.*
+  "what an operator reserves right after a drive was given back is put on offer"
+  [[WriteOutcome::unmade : WriteOutcome::overtaken;]]
+  [[WriteOutcome::unmade : WriteOutcome::unmade;]])
+unit_mutant(handed_over_unread conductor handlers/conductor/release.cpp
+  LateWrites.WhatIsHandedOver*
+  "Cyborg's agent is told that a drive is clean that a tenant has had meanwhile"
+  [[        if (stands) return]] [[        if (stands || !view->inventories.empty()) return]])

@@ -63,7 +63,7 @@ unit_mutant(erases_have_no_end conductor handlers/conductor/cleaning_steps.cpp
 unit_mutant(unbound_stays_reserved conductor handlers/conductor/bind_reservation.cpp
   BindReservation.IsReservedWhileItIsBound
   "a card that was reserved because it was bound stays out of the pool after its unbind"
-  [[    reservation_.unreserve(address, *sighting.view);]] [[]])
+  [[      return reservation_.unreserve(address, view);]] [[      return;]])
 unit_mutant(unfit_is_not_told conductor handlers/conductor/conduct.cpp
   Dirty.ADriveThatCannotBeCleared*
   "a drive leaves the pool because its policy cannot be satisfied, and no error says so"

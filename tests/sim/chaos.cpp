@@ -271,6 +271,8 @@ void World::operator_holds(Slot& slot) {
   for (const Record& record : conductor->records()) {
     if (record.address == slot.address && record != *stored) return;
   }
+  // Where a reservation of the worker's own is not answered, nothing tells his from that one.
+  if (ledger->entries().at(slot.address).asked) return;
   say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
   // His is the only write since the last survey, or it is like a build that failed.
   const bool only_write =

@@ -225,13 +225,11 @@ void World::check_written(const Provider& provider) {
   }
   const auto line = disk.entries.find(slot->address);
   const bool noted = line != disk.entries.end() && line->second.dirty;
-  // What is taken out of the pool is noted once Placement has answered, which may be never.
   const Record* last = last_known(slot->address);
   const bool at_rest = last == nullptr || last->stage == Stage::available || slot->maintained;
   slot->ours_taken_out = provider.inventory.reserved != 0 && at_rest && !slot->reserved_by_hand;
   slot->reserved_unnoted =
-      provider.inventory.reserved != 0 &&
-      (slot->ours_taken_out || (!noted && disk.unwritten.contains(slot->address)));
+      provider.inventory.reserved != 0 && !noted && disk.unwritten.contains(slot->address);
   if (!slot->cyborg) return;
   const std::int64_t unreserved_ms = std::exchange(slot->unreserved_ms, 0);
   if (unreserved_ms != 0 && provider.inventory.reserved == 1) {

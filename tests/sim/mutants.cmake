@@ -56,17 +56,17 @@ sim_mutant(any_serial handlers/survey/claim_request.cpp
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
-sim_mutant(no_fence handlers/conductor/release_fence.cpp
+sim_mutant(no_fence handlers/conductor/write_fence.cpp
   "a release whose answer was lost is made while the drive is being erased"
   [[  CHECK(view.burned());
-  context_.ports.providers.set_reserved(]]
+  put(]]
   [[  devices_[address].needed = false;
   return done(view);
-  context_.ports.providers.set_reserved(]])
+  put(]])
 sim_mutant(lost_release_means_released handlers/conductor/release.cpp
   "a release whose answer was lost counts as made"
-  [[            return context_.answer(address, epoch, Trigger::release_unknown, said(error));]]
-  [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
+  [[        return context_.answer(address, epoch, Trigger::release_unknown, said(error));]]
+  [[        return released(address, epoch, Trigger::released, said("hopefully"));]])
 sim_mutant(release_not_dated handlers/conductor/release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
   [[  ledger_.put(address, entry, [this, address, epoch](Status kept) {

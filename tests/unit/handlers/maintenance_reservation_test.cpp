@@ -191,19 +191,7 @@ TEST_F(MaintenanceReservation, IsNotGivenBackWhileCyborgHasItMaintaining) {
   EXPECT_EQ(reserved(), 1);
 }
 
-// The worker before may have been giving it back when it died.
-TEST_F(MaintenanceReservation, AWriteOfAnEarlierWorkerThatComesLateDoesNotEndIt) {
-  begin();
-  maintenance("on");
-  world->kill_worker();
-  const std::int64_t generation = world->provider().row.generation;
-  world->start_worker();
-  world->pass(5 * kMinuteMs);
-  EXPECT_GT(world->provider().row.generation, generation) << "the fence was raised over it";
-  EXPECT_EQ(reserved(), 1);
-}
-
-// The write that reserves it is not answered: whose hand it was, nothing tells.
+// The ledger knows of no write of ours.
 TEST_F(MaintenanceReservation, AReservationThatMayBeAnOperatorsStands) {
   begin();
   world->kill_worker();

@@ -102,7 +102,8 @@ LedgerEntry dirty(const std::string& serial) {
 
 TEST_F(FileLedgerTest, RemembersAcrossLives) {
   LedgerEntry all = dirty("S \"1\"");
-  all.error = all.maintenance = true;
+  all.error = all.maintenance = all.taken_out = true;
+  all.asked = {"a-provider", 16, true};
   all.provider = "a-provider";
   all.enrolled_serial = "S0";
   all.hardware = "dsn=00-25-38-91-11-c0-bd-e3 slot=12";

@@ -1,0 +1,62 @@
+#include "handlers/conductor/write_fence.h"
+
+namespace reclaim {
+
+// As Providers::set_reserved() tells it. A conflict without Placement's status was found by the
+// read after the write.
+WriteOutcome outcome_of(const Result<placement::ProviderView>& answer) {
+  constexpr int kHttpConflict = 409;
+  if (answer) return WriteOutcome::made;
+  switch (answer.error().code) {
+    case Errc::conflict:
+      return answer.error().raw == kHttpConflict ? WriteOutcome::unmade : WriteOutcome::overtaken;
+    case Errc::unavailable:
+    case Errc::refused:
+    case Errc::limit:
+    case Errc::not_found:
+      return WriteOutcome::unmade;
+    default:
+      return WriteOutcome::unknown;
+  }
+}
+
+void WriteFence::put(const PciAddress& address, const placement::ProviderView& view,
+                     std::int64_t reserved, Done done) {
+  Fence& fence = devices_[address];
+  const bool needed_before = fence.needed;
+  if (reserved == 0) fence.needed = true;
+  const auto answered = [this, address, reserved, needed_before,
+                         done = std::move(done)](Result<placement::ProviderView> after) {
+    const WriteOutcome outcome = outcome_of(after);
+    if (reserved == 0 && outcome != WriteOutcome::unknown) {
+      devices_[address].needed = needed_before && outcome == WriteOutcome::unmade;
+    }
+    done(std::move(after));
+  };
+  context_.ports.providers.set_reserved(view, reserved, context_.stopping.unless_begun(answered));
+}
+
+void WriteFence::raise(const PciAddress& address, const placement::ProviderView& view, Done done) {
+  CHECK(view.burned());
+  put(address, view, view.inventories.front().total,
+      [this, address, done = std::move(done)](Result<placement::ProviderView> after) {
+        if (after) devices_[address].needed = devices_[address].first = false;
+        done(std::move(after));
+      });
+}
+
+void WriteFence::raise_first(const PciAddress& address, const placement::ProviderView& view) {
+  Fence& fence = devices_[address];
+  const Record& record = context_.record_of(address);
+  const bool at_rest = record.cleanable() && !is_busy(record.stage);
+  if (context_.options.observes()) fence.first = false;  // nothing is done that it could overtake
+  if (!fence.first || fence.under_way || !at_rest || !view.burned() || !view.free()) return;
+  fence.under_way = true;
+  raise(address, view, [this, address](Result<placement::ProviderView> after) {
+    devices_[address].under_way = false;
+    if (!after) return context_.want_survey(context_.backoff(address));
+    raised_(address, *after);
+  });
+}
+
+}  // namespace reclaim
