@@ -11,6 +11,7 @@
 #include "cli/certificate_folder.h"
 #include "cli/commands.h"
 #include "cli/confirm.h"
+#include "config/machine_facts.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
@@ -77,7 +78,10 @@ std::size_t count_from(const std::vector<std::uint64_t>& sequences, std::uint64_
 Status keep_entry(const config::Settings& settings, AuditEntry entry) {
   entry.host = settings.host;
   entry.at = SystemClock().now().wall;
+  const auto machine = config::read_machine_facts(settings);
+  if (!machine) return machine.error();
   FileLedgerOptions ledger;
+  ledger.owner = {machine->machine_id, settings.host};
   ledger.state_path = settings.state_path;
   ledger.signing_key = settings.signing_key;
   const Status kept = keep_key_entry(ledger, std::move(entry));

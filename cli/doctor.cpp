@@ -18,6 +18,7 @@
 #include "nvme/host/sysfs.h"
 #include "state/certificate/file_ledger.h"
 #include "state/certificate/signing_key.h"
+#include "state/certificate/state_folder.h"
 #include "version.h"
 
 namespace reclaim::cli {
@@ -58,6 +59,15 @@ void check_files_to_be_made(const config::Settings& settings, Chart& chart) {
   }
 }
 
+// Nothing where it is this machine's.
+void check_owner(const config::Settings& settings, const std::string& machine_id, Chart& chart) {
+  const Status ours = check_state_folder(settings.state_path, {machine_id, settings.host});
+  if (!ours) {
+    chart.error("state_path", ours.error().what,
+                "see \"A host that is cloned\" in docs/install.md");
+  }
+}
+
 void check_host(Session& session, Chart& chart) {
   const auto machine = session.machine();
   const std::string& compute_id = session.settings().compute_id_file;
@@ -75,6 +85,7 @@ void check_host(Session& session, Chart& chart) {
     }
   }
   check_directory("state_path", session.settings().state_path, chart);
+  if (machine) check_owner(session.settings(), machine->machine_id, chart);
   check_directory("run_path", session.settings().nvme.run_path, chart);
   check_files_to_be_made(session.settings(), chart);
 }

@@ -77,6 +77,7 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
   drives.command.cgroup = nvme::own_cgroup(drives.proc_root);
   FileLedgerOptions ledger_options;
   ledger_options.state_path = settings_.state_path;
+  ledger_options.owner = {machine.machine_id, settings_.host};
   ledger_options.signing_key = settings_.signing_key;
   ledger_options.on_sealed = [this] {
     if (mirror_) mirror_->wake();

@@ -330,6 +330,9 @@ Result<std::unique_ptr<FileLedger>> FileLedger::open(uv_loop_t* loop, FileLedger
   const std::string path = options.state_path + "/ledger";
   Result<File> lock = lock_folder(options.state_path);
   if (!lock.ok()) return std::move(lock).error();
+  const auto put_aside = own_state_folder(options.state_path, options.owner);
+  if (!put_aside.ok()) return put_aside.error();
+  if (*put_aside) logger.warning(log_name::kLedger, **put_aside);
   Result<SigningKey> key = open_key(options);
   if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
   const Status may = CertificateChain(certificates_folder(options.state_path), *key).check_key();
@@ -389,6 +392,7 @@ void FileLedger::keep_audit(const AuditEntry& entry, Callback<Ok> done) {
 Status keep_key_entry(const FileLedgerOptions& options, AuditEntry entry) {
   const Result<File> lock = lock_folder(options.state_path);
   if (!lock.ok()) return lock.error();
+  if (Status ours = check_state_folder(options.state_path, options.owner); !ours) return ours;
   Result<SigningKey> key = open_key(options);
   if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
   if (entry.key_id == key->public_key().id()) {

@@ -8,6 +8,7 @@
 //   STATE_PATH/ledger.lock         flock: one worker at a time
 //   STATE_PATH/certificates/       the chain of certificates and audit (state/certificate/chain.h)
 //   STATE_PATH/certificate.key     what they are signed with, unless an operator names another
+//   STATE_PATH/machine             whose all of this is (state/certificate/state_folder.h)
 //
 // Thread: the loop's; a thread of its own writes. Owns: the files, the lock, that thread. The
 // destructor lets the thread finish what was asked, and then calls the callbacks still due; it is
@@ -25,12 +26,14 @@
 #include "state/base/result.h"
 #include "state/base/uv.h"
 #include "state/certificate/signing_key.h"
+#include "state/certificate/state_folder.h"
 #include "state/ledger/ledger.h"
 
 namespace reclaim {
 
 struct FileLedgerOptions {
   std::string state_path;   // a directory that exists
+  FolderOwner owner;        // this machine
   std::string signing_key;  // of an operator, must exist; empty: ours, made when there is none
   std::size_t ledger_bytes_max =
       std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written again
@@ -43,8 +46,9 @@ struct FileLedgerOptions {
 
 class FileLedger final : public Ledger {
  public:
-  // Reads what is there; blocks, so it belongs before the loop runs. Errc::busy: another worker has
-  // it open. Errc::invalid: a damaged file, or a signing key that is none.
+  // Reads what is there; blocks, so it belongs before the loop runs. What a copied disk brought is
+  // put aside first, with a warning. Errc::busy: another worker has it open. Errc::invalid: a
+  // damaged file, or a signing key that is none. Errc::refused: it may be another machine's.
   static Result<std::unique_ptr<FileLedger>> open(uv_loop_t* loop, FileLedgerOptions options,
                                                   Logger& logger);
   ~FileLedger() override;
@@ -63,7 +67,7 @@ class FileLedger final : public Ledger {
 
 // Seals, with the key that is in use, what an operator says of another: key_endorsed, it is the
 // next, or key_revoked. While no worker has the folder; blocks. Errc::busy: one has. Errc::refused:
-// it would revoke the key that is in use.
+// it would revoke the key that is in use, or the key is another machine's.
 [[nodiscard]] Status keep_key_entry(const FileLedgerOptions& options, AuditEntry entry);
 
 // Where they stand.

@@ -9,3 +9,16 @@ unit_mutant(certificates_stand_anywhere handlers handlers/api/certificate_list.c
   "one host's login puts a certificate in another host's name into the API"
   [[it.host != at.host || it.address != at.address || it.device_uuid != at.uuid]]
   [[it.host.empty()]])
+unit_mutant(copies_are_believed state state/certificate/state_folder.cpp
+  StateFolder.OfACopied*
+  "a cloned host takes the first host's drives for its own, and signs with that host's key"
+  [[  if (*owner && (*owner)->machine_id != us.machine_id) {]] [[  if (false) {]])
+unit_mutant(whoever_has_the_name_is_the_host state state/certificate/state_folder.cpp
+  StateFolder.OfTheSame*
+  "a host that is installed again forgets which of its drives are dirty"
+  [[    if ((*owner)->host == us.host) return in_doubt(state_path, **owner, us);
+    if (Status aside]] [[    if (Status aside]])
+unit_mutant(put_aside_over_another state state/certificate/state_folder.cpp
+  StateFolder.IsPutOver*
+  "a ledger that was put aside is lost when another copy is put aside"
+  [[  if (fs::exists(fs::symlink_status(to, error))) {]] [[  if (false) {]])

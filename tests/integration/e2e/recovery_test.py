@@ -3,6 +3,7 @@
 Placement and RabbitMQ going away and coming back, a provider that Nova re-created."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -16,6 +17,7 @@ from placement_door import PlacementDoor
 from services import ROOT, STACK
 from service_process import die_with_parent  # stack/, which services.py has put on the path
 from waiting import wait_until
+from worker import EmulatedHost, Programs, Worker
 
 
 def tearDownModule():
@@ -400,6 +402,44 @@ class OneWorker(EndToEnd):
         self.assertEqual(made.worker.field(FIRST, "epoch"), before)
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assert_reserved(made)
+
+    def test_a_cloned_host_starts_with_nothing(self):
+        """Its disk has the first host's ledger, keys and certificates."""
+        made = self.setting()
+        self.delete(made)
+        self.assert_released(made)
+        host = EmulatedHost(Programs(), os.path.join(made.folder, "cloned-host"),
+                            ["address=%s,serial=ITSOWN,size=32M" % FIRST])
+        host.write("etc/machine-id", "c" * 32 + "\n")
+        name = made.name + "-cloned"
+        row = made.services.register(name, FIRST, reserved=0)
+        host.write("var/lib/nova/compute_id", row["root_uuid"] + "\n")
+        cloned = Worker(Programs(), made.services, host, name,
+                        os.path.join(made.folder, "cloned"), db=made.db)
+        self.addCleanup(cloned.kill)
+        first, copy = made.worker.settings["state"], cloned.settings["state"]
+        shutil.copytree(first, copy, dirs_exist_ok=True)
+        code, out, _ = cloned.command("doctor")
+        self.assertIn("is a copy of %s's" % made.name, out)
+        cloned.start()
+        cloned.wait_log(r"WARNING reclaim.ledger .* is a copy of %s's .* starts with nothing"
+                        % made.name)
+        self.assertEqual(cloned.certificates(), [])
+        for key in ("host.key", "certificate.key.pub"):
+            with open(os.path.join(first, key), encoding="ascii") as theirs, \
+                    open(os.path.join(copy, key), encoding="ascii") as own:
+                self.assertNotEqual(own.read(), theirs.read(), key)
+        self.assertEqual(cloned.stop(), 0)
+        # Under the first host's name nobody can tell which of the two it is.
+        made.worker.kill()
+        made.host.write("etc/machine-id", "d" * 32 + "\n")
+        code, _, err = made.worker.command("serve")
+        self.assertEqual(code, 1)
+        self.assertIn("remove %s/machine" % first, err)
+        os.unlink(os.path.join(first, "machine"))
+        made.services.redis("del", "reclaim:{%s}:machine" % made.name, db=made.db)
+        made.worker.start()
+        self.assertEqual(made.worker.command("certificate", "verify")[0], 0)
 
 
 class Failover(EndToEnd):

@@ -27,6 +27,9 @@ class CertificateCommands : public proof::ProofTest {
           Format format = Format::value) {
     config::Settings settings;
     settings.state_path = state_path_;
+    settings.host = "compute-1";
+    settings.machine_id_file = state_path_ + "/machine-id";
+    write(settings.machine_id_file, "a1\n");
     if constexpr (requires { options.view; }) options.view.format = format;
     out_.str("");
     err_.str("");

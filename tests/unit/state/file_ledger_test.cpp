@@ -55,7 +55,10 @@ class Lines final : public Logger {
 
 class FileLedgerTest : public ::testing::Test {
  protected:
-  FileLedgerTest() { options_.state_path = folder_.path(); }
+  FileLedgerTest() {
+    options_.state_path = folder_.path();
+    options_.owner = {"a1", "compute-1"};
+  }
 
   std::string path() const { return options_.state_path + "/ledger"; }
 
@@ -99,6 +102,17 @@ LedgerEntry dirty(const std::string& serial) {
   entry.dirty_since = WallMs{1'763'640'000'123};
   return entry;
 }
+
+Certificate certificate_of(const std::string& id) {
+  Certificate certificate;
+  certificate.id = id;
+  certificate.serial = "S1";
+  certificate.evidence = R"({"sstat":1})";
+  return certificate;
+}
+
+constexpr const char* kIdA = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
+constexpr const char* kIdB = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a32";
 
 TEST_F(FileLedgerTest, RemembersAcrossLives) {
   LedgerEntry all = dirty("S \"1\"");
@@ -387,21 +401,31 @@ TEST_F(FileLedgerTest, TwoWorkersCannotShareIt) {
   EXPECT_THAT(open().error().what, HasSubstr("another worker uses " + options_.state_path));
 }
 
+TEST_F(FileLedgerTest, ACopyOnAnotherMachineIsNotBelievedAndSignsNothing) {
+  std::string key_id;
+  {
+    const auto ledger = open();
+    ASSERT_TRUE(put(**ledger, 1, dirty("theirs")).ok());
+    key_id = open_seal(*keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA))))->key_id;
+  }
+  options_.owner = {"b2", "compute-2"};
+  const Status endorsed = keep_key_entry(options_, AuditEntry{});
+  EXPECT_EQ(endorsed.error().code, Errc::refused);
+  EXPECT_THAT(endorsed.error().what, HasSubstr("a copy of compute-1's"));
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+  ASSERT_EQ(logger_.lines.size(), 1U);
+  EXPECT_THAT(logger_.lines.front(), HasSubstr("this host starts with nothing"));
+  EXPECT_TRUE((*ledger)->entries().empty());
+  const auto sealed = open_seal(*keep(**ledger, kIdB, encode_certificate(certificate_of(kIdB))));
+  EXPECT_EQ(sealed->sequence, 1U);
+  EXPECT_NE(sealed->key_id, key_id);
+}
+
 TEST_F(FileLedgerTest, AFolderThatIsNoneIsSaid) {
   options_.state_path += "/nowhere";
   EXPECT_THAT(open().error().what, HasSubstr("No such file or directory"));
 }
-
-Certificate certificate_of(const std::string& id) {
-  Certificate certificate;
-  certificate.id = id;
-  certificate.serial = "S1";
-  certificate.evidence = R"({"sstat":1})";
-  return certificate;
-}
-
-constexpr const char* kIdA = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
-constexpr const char* kIdB = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a32";
 
 TEST_F(FileLedgerTest, CertificatesAreSealedFilesOfTheirOwn) {
   std::string first;
