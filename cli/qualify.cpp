@@ -168,8 +168,10 @@ Status Qualifier::begin() {
     whole_.address = to_string(address_);
     fresh_ = whole_.nonces.empty();
     written_ = !fresh_;
-    err_ << fmt::format("going on with what was begun at {}; to begin from the start, remove {}\n",
-                        to_iso8601(whole_.began_at), state_.path());
+    err_ << fmt::format(
+        "going on with what was begun at {}; to begin from the start, remove {}, and "
+        "the patterns from the drive with `blkdiscard -z`\n",
+        to_iso8601(whole_.began_at), state_.path());
   } else {
     whole_.tool_version = kVersion;
     whole_.kernel = kernel_release();
@@ -258,12 +260,14 @@ Status Qualifier::claim() {
   });
 }
 
-// Also of a run that goes on: who knows what became of the drive since. Only where a sanitize of it
-// failed may its edges be unreadable then.
+// Also of a run that goes on: who knows what became of the drive since. It has our patterns then,
+// and where a sanitize of it failed its edges may be unreadable.
 Status Qualifier::look_before_writing() {
   if (standing_.has_provider) return Ok{};
   const auto found = job<std::vector<std::string>>([this](StopFlag& stop) {
-    return nvme::find_signatures(session_.settings().nvme, address_, stop);
+    return nvme::find_signatures(
+        session_.settings().nvme, address_, stop,
+        fresh_ ? nvme::Edges::have_to_be_blank : nvme::Edges::have_to_be_read);
   });
   if (!found) return fresh_ ? Status(found.error()) : look_past_a_failed_sanitize(found.error());
   return refuse_found(*found);
@@ -286,7 +290,8 @@ Status Qualifier::refuse_found(const std::vector<std::string>& found) const {
   if (found.empty()) return Ok{};
   return Error{Errc::refused,
                fmt::format("{} is not qualified: it is unknown to Placement, and has something on "
-                           "it ({}); if nobody needs that, remove it with `wipefs -a`",
+                           "it ({}); if nobody needs that, remove it with `wipefs -a`, and data "
+                           "without a signature with `blkdiscard -z`",
                            to_string(address_), fmt::join(found, ", "))};
 }
 

@@ -32,17 +32,20 @@ Error unreadable(const std::string& name, std::string_view why, int number = 0) 
                number};
 }
 
-// Newer libblkids take reads that fail on a drive with locked ranges for places where nothing is,
-// and none reads all of the edges.
-Status read_edges(int fd, const SysNamespace& ns) {
-  AlignedBuffer buffer(static_cast<std::size_t>(std::min(kEdgeBytes, ns.capacity_bytes)));
+// Whether first, middle and last are blank. Newer libblkids take reads that fail on a drive with
+// locked ranges for places where nothing is, and none reads all of the edges.
+Result<bool> read_places(int fd, const SysNamespace& ns) {
   const std::uint64_t length = std::min<std::uint64_t>(kEdgeBytes, ns.capacity_bytes);
-  for (const std::uint64_t offset : {std::uint64_t{0}, ns.capacity_bytes - length}) {
+  AlignedBuffer buffer(static_cast<std::size_t>(length));
+  const std::uint64_t middle = ns.capacity_bytes / 2 / kEdgeBytes * kEdgeBytes;
+  bool blank = true;
+  for (const std::uint64_t offset : {std::uint64_t{0}, middle, ns.capacity_bytes - length}) {
     const auto read =
         read_place(fd, Place{ns.nsid, offset, static_cast<std::uint32_t>(length)}, buffer);
     if (!read) return unreadable(ns.disk.name, read.error().what, read.error().raw);
+    blank = blank && is_uniform(*read);
   }
-  return Ok{};
+  return blank;
 }
 
 void add(std::vector<std::string>& found, std::string line) {
@@ -88,10 +91,14 @@ Status look_at_disk(const Options& options, const SysNamespace& ns, Edges edges,
   if (auto disk = check_disk(fd.get(), path, ns); !disk) return disk;
   // What was read before may be of the past by now; it costs nobody anything.
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
-  if (auto readable = read_edges(fd.get(), ns); !readable) {
-    return edges == Edges::may_be_barred ? Status(Ok{}) : readable;
+  const auto blank = read_places(fd.get(), ns);
+  if (!blank) return edges == Edges::may_be_barred ? Status(Ok{}) : Status(blank.error());
+  const std::size_t before = found.size();
+  if (auto probed = probe_disk(fd.get(), ns.disk.name, found); !probed) return probed;
+  if (edges == Edges::have_to_be_blank && !*blank && found.size() == before) {
+    add(found, ns.disk.name + ": data without a signature");
   }
-  return probe_disk(fd.get(), ns.disk.name, found);
+  return Ok{};
 }
 
 // Every namespace that exists must be one whose media the kernel shows whole.

@@ -20,12 +20,17 @@ enum class Edges {
   // Of a disk whose edges cannot be read nothing is found: for a drive that is known to bar reading
   // because of what was done to it.
   may_be_barred,
+  // And each be one byte repeated, as the middle: content that no signature tells of, as that of
+  // plain dm-crypt or of an SPDK blobstore, is found too.
+  have_to_be_blank,
 };
 
 // One line for each ("nvme0n1: gpt partition table", "nvme0n1: LVM2_member"), and for each device
-// that the host has built on a disk or its partitions ("nvme0n1: held by dm-0"); a drive without
-// namespaces has none. Opened read-only, never exclusively. Errc::busy: not now; refused: a
-// namespace that cannot be read, detached ones included; not_found: no such function; cancelled.
+// that the host has built on a disk or its partitions ("nvme0n1: held by dm-0"). Where they have to
+// be blank, one for each disk that has none, but content ("nvme0n1: data without a signature"). A
+// drive without namespaces has none. Opened read-only, never exclusively. Errc::busy: not now;
+// refused: a namespace that cannot be read, detached ones included; not_found: no such function;
+// cancelled.
 [[nodiscard]] Result<std::vector<std::string>> find_signatures(
     const Options& options, const PciAddress& address, const StopFlag& stop,
     Edges edges = Edges::have_to_be_read);

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <span>
 
+#include "nvme/controller/buffer.h"
 #include "tests/integration/nvme_fixture.h"
 
 namespace reclaim::nvme {
@@ -87,6 +89,46 @@ TEST_F(SignaturesTest, ContentWithoutAnySignatureIsNothing) {
   const auto found = find();
   ASSERT_TRUE(found.ok()) << found.error().what;
   EXPECT_THAT(*found, IsEmpty());
+}
+
+TEST_F(SignaturesTest, ContentIsFoundWhereTheDriveHasToBeBlank) {
+  std::string random(kSector, '\0');
+  ASSERT_TRUE(fill_random(std::as_writable_bytes(std::span(random))).ok());
+  const std::string blobstore = "SPDKBLOB" + little(3, 4) + little(64, 4) + little(1, 4);
+  const std::string one_byte(1, '\1');
+  struct Case {
+    const char* what;
+    std::uint64_t offset;
+    std::string bytes;
+  };
+  for (const Case& each :
+       {Case{"plain dm-crypt", 0, random},
+        Case{"plain dm-crypt, written late", kDiskBytes / 2, random},
+        Case{"an SPDK blobstore", 0, blobstore}, Case{"the last byte", kDiskBytes - 1, one_byte}}) {
+    SCOPED_TRACE(each.what);
+    blank_drive();
+    put_media(each.offset, each.bytes);
+    const auto known = find();
+    ASSERT_TRUE(known.ok()) << known.error().what;
+    EXPECT_THAT(*known, IsEmpty());
+    const auto found = find_signatures(options_, request_.address, stop_, Edges::have_to_be_blank);
+    ASSERT_TRUE(found.ok()) << found.error().what;
+    EXPECT_THAT(*found, ElementsAre("nvme0n1: data without a signature"));
+    TearDown();
+    SetUp();
+  }
+}
+
+TEST_F(SignaturesTest, BlankIsWhatIsOneByteRepeatedAndWhatHasASignatureIsToldByThat) {
+  const auto found = [this] {
+    return find_signatures(options_, request_.address, stop_, Edges::have_to_be_blank).value();
+  };
+  blank_drive();
+  EXPECT_THAT(found(), IsEmpty());
+  put_media(0, std::string(kDiskBytes, '\xff'));
+  EXPECT_THAT(found(), IsEmpty());
+  put_media(0, mbr());
+  EXPECT_THAT(found(), ElementsAre("nvme0n1: dos partition table"));
 }
 
 TEST_F(SignaturesTest, AFilesystemIsFound) {

@@ -55,3 +55,12 @@ unit_mutant(unbinds_what_is_mounted claim nvme/host/driver_binding.cpp BindingTe
 unit_mutant(written_is_verified claim nvme/erase/zero_erase.cpp *ZeroAgainTest.*
   "an interrupted zeroing goes on behind zeroes that the drive has not kept"
   [[        verified_bytes_ += *read_back;]] [[        verified_bytes_ += swept.bytes_in_row;]])
+unit_mutant(content_without_signature_is_nothing claim nvme/host/signatures.cpp
+  SignaturesTest.ContentIsFound*
+  "a drive with plain dm-crypt or an SPDK blobstore on it is qualified, which erases it"
+  [[    blank = blank && is_uniform(*read);
+]] "")
+unit_mutant(edges_are_the_drive claim nvme/host/signatures.cpp SignaturesTest.ContentIsFound*
+  "a drive that has data only behind its first megabytes is qualified, which erases it"
+  [[{std::uint64_t{0}, middle, ns.capacity_bytes - length}]]
+  [[{std::uint64_t{0}, ns.capacity_bytes - length}]])

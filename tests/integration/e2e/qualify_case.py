@@ -65,10 +65,17 @@ class Qualify(EndToEnd):
         self.assertFalse(os.path.exists(words[-1] + ".json"))
         found = made.host.digest(SECOND, SEED)
         self.assertEqual(found["tenant_blocks_kept"], found["tenant_blocks"])
-        with open(os.path.join(made.host.root, "dev/nvme1n1"), "r+b") as media:
-            media.write(bytes(1 << 20))
-            media.seek(-(1 << 20), os.SEEK_END)
-            media.write(bytes(1 << 20))
+        media = os.path.join(made.host.root, "dev/nvme1n1")
+        with open(media, "r+b") as file:
+            file.write(bytes(1 << 20))
+            file.seek(-(1 << 20), os.SEEK_END)
+            file.write(bytes(1 << 20))
+        code, _, err = made.worker.command(*words)
+        self.assertEqual(code, 1)
+        self.assertIn("has something on it (nvme1n1: data without a signature)", err)
+        self.assertIn("`blkdiscard -z`", err)
+        with open(media, "r+b") as file:
+            file.write(bytes(16 << 20))
         prefix = words[-1]
         code, out, err = made.worker.command(*words)
         self.assertEqual(code, 0, err)
