@@ -28,12 +28,13 @@ inline constexpr std::array kStepOptions = {
     kClean.option<&Settings::conductor, &ConductorOptions::failed_builds>(
         {.name = "failed_builds",
          .fallback = "clean",
-         .help = "What becomes of a device of Nova's that is reserved and free, whose provider was "
-                 "written to more often than by an operator's one hand, and that nobody wrote to: "
-                 "Nova burns a device before it builds the guest, and leaves it so where that "
-                 "fails. clean: it is cleaned and offered again. wait: it waits for `reclaim "
-                 "device clean`, for where operators reserve devices by hand and write traits in "
-                 "the same minute.",
+         .help = "What becomes of a device whose build failed. Nova reserves a device before it "
+                 "builds the guest, and leaves it reserved when the build fails. The worker sees a "
+                 "device that is reserved, free and not written to, and a provider that was "
+                 "written to twice or more since it was on offer. clean: the worker cleans the "
+                 "device and offers it again. wait: the device waits for `reclaim device clean`. "
+                 "An operator who reserves a device by hand and sets a trait in the same minute "
+                 "looks the same: choose wait where operators do that.",
          .choices = "clean,wait"}),
     // ----------------------------------------------------------------------------------- step:NAME
     kStep.option<&OperatorStep::interface>(

@@ -145,7 +145,7 @@ path_of() {
   case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac
 }
 
-# The last argument may be one; it is no file.
+# Whether an argument is a noted entry, SEQUENCE:SHA256. An argument that names a file is none.
 is_noted() {
   test ! -e "$1" && expr "x$1" : 'x[1-9][0-9]*:[0-9a-f]\{64\}$' > /dev/null
 }

@@ -11,7 +11,6 @@
 #include "handlers/survey/identity.h"
 #include "handlers/survey/observed.h"
 #include "handlers/survey/tenant.h"
-#include "handlers/survey/unseen.h"
 
 namespace reclaim {
 namespace {
@@ -137,12 +136,11 @@ void Assessor::note_look(const Sighting& sighting) {
   const auto& drive = sighting.drive;
   look.began = context_.survey.began_at;
   const bool is_device = sighting.rows.size() == 1 && sighting.view && sighting.view->is_device();
-  const Record& record = devices_.at(sighting.address).record;
-  // For an unmanaged drive, that nobody reads where it stands, its provider's generation speaks.
-  const bool told_by_generation = is_device && record.rest.provider == sighting.view->uuid &&
-                                  !is_managed(context_.policies, sighting) &&
-                                  !is_in_question(record, sighting);
-  look.read = is_device && drive && (drive->identity || drive->counters || told_by_generation);
+  // Nobody reads an unmanaged drive where it stands. Whether somebody may have had it, its
+  // provider's generation tells, and the assessment has asked it.
+  const bool is_read =
+      drive && (drive->identity || drive->counters || !is_managed(context_.policies, sighting));
+  look.read = is_device && is_read;
   look.offered = look.read && !sighting.view->burned();
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }

@@ -10,6 +10,7 @@
 #include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
+#include "handlers/survey/unseen.h"
 
 namespace reclaim {
 void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
@@ -149,15 +150,13 @@ bool DriveClaims::may_peek(const Record& record, const Assessment& assessment,
   const auto entry = context_.ports.ledger.entries().find(record.address);
   const bool in_maintenance =
       entry != context_.ports.ledger.entries().end() && entry->second.maintenance;
-  const bool stands = sighting.is_drive() && !sighting.drive->identity &&
-                      sighting.drive->driver != "nvme" && sighting.drive->guest.empty() &&
-                      sighting.standing.match != nvme::Match::different;
+  const bool tells = is_told_by_a_claim(record, sighting) && sighting.drive->guest.empty() &&
+                     sighting.standing.match != nvme::Match::different;
   const bool free = sighting.view && sighting.view->burned() && sighting.view->free() &&
                     !sighting.holder &&
                     sighting.cyborg_status.value_or(record.cyborg_status) != kMaintaining;
   const auto policy = policy_of(context_.policies, record);
-  return stands && free && !in_maintenance && policy && !policy->managed &&
-         !record.serial.empty() && record.certified_host_writes.has_value();
+  return tells && free && !in_maintenance && policy && !policy->managed;
 }
 
 void DriveClaims::peek(const PciAddress& address) {

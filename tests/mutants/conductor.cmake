@@ -439,6 +439,10 @@ unit_mutant(a_question_is_its_answer conductor handlers/survey/admission.cpp
   "an unmanaged drive that a tenant read through and locked is given back as it is"
   [[ &&
                   !is_in_question(record, sighting);]] [[;]])
+unit_mutant(unmanaged_is_never_read conductor handlers/conductor/assessor.cpp
+  */OfCyborg.ItsAgentIsToldOf*
+  "Cyborg's agent waits for ever for an unmanaged drive, which is clean and on offer"
+  [[ || drive->counters || !is_managed(context_.policies, sighting));]] [[ || drive->counters);]])
 unit_mutant(vanished_tenants_are_not_watched conductor handlers/conductor/assessor.cpp
   OnOffer.WhatATenantHad*
   "a dirty drive is on offer for a minute, because its provider vanished under its tenant"

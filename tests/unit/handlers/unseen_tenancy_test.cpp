@@ -231,6 +231,20 @@ TEST_P(OfCyborg, ItsAgentIsNotToldThatSuchADriveIsClean) {
   EXPECT_TRUE(world->conductor->drives_for_agent().front().clean);
 }
 
+// Also an unmanaged one, which nobody reads where it stands.
+TEST_P(OfCyborg, ItsAgentIsToldOfWhatIsCleanUntilThatIsInQuestion) {
+  make(GetParam());
+  look();
+  const auto told = [this] { return world->conductor->drives_for_agent().front(); };
+  EXPECT_TRUE(told().clean);
+  EXPECT_TRUE(told().offered);
+  world->drive().guarded = true;
+  world->placement.touch(world->provider().row.uuid);
+  world->kick({0});
+  world->pass(kMinuteMs);
+  EXPECT_EQ(told().clean, GetParam()) << "a managed drive's counters answer at once";
+}
+
 // A trait that somebody sets, say, and what an operator reserves and un-reserves in one minute.
 TEST_P(OfCyborg, WritesThatNoTenantFollowedCostNoCleaning) {
   make(GetParam());
