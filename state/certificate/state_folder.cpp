@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "state/base/durable_file.h"
 #include "state/base/log.h"
@@ -20,8 +20,13 @@ namespace fs = std::filesystem;
 using durable_file::File;
 
 constexpr const char* kOwnerFile = "machine";
-constexpr const char* kLockFile = "ledger.lock";
 constexpr std::string_view kAside = "other-machine-";
+// All that a worker and its commands make there, but the lock, which is held. What an operator put
+// there, such as firmware, stays. The owner's file is the last: as long as it stands, the next
+// start goes on.
+constexpr std::array kMade = {
+    "ledger",       "host.key", "certificate.key",   "certificate.key.pub",
+    "certificates", "qualify",  "certificates.sent", kOwnerFile};
 constexpr std::size_t kOwnerBytesMax = 4096;
 
 std::string line_of(const FolderOwner& owner) {
@@ -65,24 +70,17 @@ Error in_doubt(const std::string& state_path, const FolderOwner& other, const Fo
                   kOwnerFile)};
 }
 
-// What is another machine's. The owner's file is the last: as long as it stands here, the next
-// start goes on.
-std::vector<fs::path> what_is_theirs(const std::string& state_path, std::error_code& error) {
-  std::vector<fs::path> found;
-  for (fs::directory_iterator it(state_path, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename();
-    const bool stays = name == kLockFile || name == kOwnerFile || name.starts_with(kAside);
-    if (!stays) found.push_back(it->path());
-  }
-  found.push_back(fs::path(state_path) / kOwnerFile);
-  return found;
+// What cannot be looked at is: it fails to move.
+bool is_there(const fs::path& path) {
+  std::error_code untold;
+  return fs::symlink_status(path, untold).type() != fs::file_type::not_found;
 }
 
-// Over nothing that is there already.
+// Over nothing that is there already. What is not there was moved, or never made.
 void move_into(const fs::path& folder, const fs::path& from, std::error_code& error) {
+  if (!is_there(from)) return;
   const fs::path to = folder / from.filename();
-  if (fs::exists(fs::symlink_status(to, error))) {
+  if (is_there(to)) {
     error = std::make_error_code(std::errc::file_exists);
     return;
   }
@@ -91,10 +89,9 @@ void move_into(const fs::path& folder, const fs::path& from, std::error_code& er
 
 Status put_aside(const std::string& state_path, const std::string& aside) {
   std::error_code error;
-  const std::vector<fs::path> found = what_is_theirs(state_path, error);
-  if (!error) fs::create_directory(aside, error);
-  for (auto from = found.begin(); !error && from != found.end(); ++from) {
-    move_into(aside, *from, error);
+  fs::create_directory(aside, error);
+  for (auto name = kMade.begin(); !error && name != kMade.end(); ++name) {
+    move_into(aside, fs::path(state_path) / *name, error);
   }
   if (error) {
     return Error{

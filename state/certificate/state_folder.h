@@ -2,7 +2,7 @@
 // them to another machine, which must neither believe that ledger nor sign with those keys.
 //
 //   STATE_PATH/machine              one line: MACHINE-ID HOST
-//   STATE_PATH/other-machine-ID/    what was put aside here, of that machine
+//   STATE_PATH/other-machine-ID/    what was put aside here: all that the worker of that one made
 //
 // The machine-id tells a copy from the machine that was copied. A host that is installed again has
 // a new one too. So only a copy under another host name is put aside. Under the same host name

@@ -21,4 +21,4 @@ unit_mutant(whoever_has_the_name_is_the_host state state/certificate/state_folde
 unit_mutant(put_aside_over_another state state/certificate/state_folder.cpp
   StateFolder.IsPutOver*
   "a ledger that was put aside is lost when another copy is put aside"
-  [[  if (fs::exists(fs::symlink_status(to, error))) {]] [[  if (false) {]])
+  [[  if (is_there(to)) {]] [[  if (false) {]])

@@ -411,6 +411,8 @@ class OneWorker(EndToEnd):
         host = EmulatedHost(Programs(), os.path.join(made.folder, "cloned-host"),
                             ["address=%s,serial=ITSOWN,size=32M" % FIRST])
         host.write("etc/machine-id", "c" * 32 + "\n")
+        with open(os.path.join(made.host.root, "etc/machine-id"), encoding="ascii") as file:
+            first_id = file.read().strip()
         name = made.name + "-cloned"
         row = made.services.register(name, FIRST, reserved=0)
         host.write("var/lib/nova/compute_id", row["root_uuid"] + "\n")
@@ -419,12 +421,15 @@ class OneWorker(EndToEnd):
         self.addCleanup(cloned.kill)
         first, copy = made.worker.settings["state"], cloned.settings["state"]
         shutil.copytree(first, copy, dirs_exist_ok=True)
+        made_there = set(os.listdir(copy))
         code, out, _ = cloned.command("doctor")
         self.assertIn("is a copy of %s's" % made.name, out)
         cloned.start()
         cloned.wait_log(r"WARNING reclaim.ledger .* is a copy of %s's .* starts with nothing"
                         % made.name)
         self.assertEqual(cloned.certificates(), [])
+        self.assertEqual(set(os.listdir(os.path.join(copy, "other-machine-" + first_id))),
+                         made_there - {"ledger.lock"})
         for key in ("host.key", "certificate.key.pub"):
             with open(os.path.join(first, key), encoding="ascii") as theirs, \
                     open(os.path.join(copy, key), encoding="ascii") as own:

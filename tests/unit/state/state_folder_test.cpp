@@ -58,6 +58,7 @@ TEST_F(StateFolder, OfAnOlderVersionIsTakenOnceAndKept) {
 TEST_F(StateFolder, OfACopiedMachineIsPutAsideWhole) {
   own(kCopied);
   write("ledger.lock", "");
+  write("firmware.bin", "an operator's");
   EXPECT_EQ(check_state_folder(folder_.path(), kUs).error().code, Errc::refused);
   EXPECT_EQ(read("ledger"), "its ledger") << "a look changes nothing";
   const auto told = own_state_folder(folder_.path(), kUs);
@@ -71,6 +72,7 @@ TEST_F(StateFolder, OfACopiedMachineIsPutAsideWhole) {
   EXPECT_FALSE(fs::exists(at("certificate.key")));
   EXPECT_FALSE(fs::exists(at("certificates")));
   EXPECT_TRUE(fs::exists(at("ledger.lock"))) << "it is held";
+  EXPECT_EQ(read("firmware.bin"), "an operator's");
   EXPECT_EQ(read("other-machine-a1/ledger"), "its ledger");
   EXPECT_EQ(read("other-machine-a1/certificate.key"), "its key");
   EXPECT_EQ(read("other-machine-a1/certificates/1.json"), "its proof");
