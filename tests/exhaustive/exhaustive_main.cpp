@@ -1,5 +1,5 @@
 // Every state of the small world (model.h), up to a number of happenings:
-//   exhaustive [--depth N]                       exit status 1 and the path to what is broken
+//   exhaustive [--depth N] [--with EXTRA,...]    exit status 1 and the path to what is broken
 //   exhaustive --breaks TEXT --expect-caught     a mutant: something has to be broken
 // RECLAIM_TEST_DEPTH=long in the environment goes deeper, RECLAIM_EXHAUSTIVE_DEPTH=N as deep as it
 // says, for builds that are slow; --depth wins.
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@
 namespace {
 
 using reclaim::exhaustive::Choice;
+using reclaim::exhaustive::Extras;
 using reclaim::exhaustive::Found;
 using reclaim::exhaustive::Layer;
 using reclaim::exhaustive::Start;
@@ -47,8 +49,8 @@ void print(const Found& found) {
              found.layers.size() - 1);
 }
 
-int tell_what_is_broken(const Found& found) {
-  fmt::print("{}", reclaim::exhaustive::tell(found.path, found.at_step));
+int tell_what_is_broken(const Found& found, const Extras& extras) {
+  fmt::print("{}", reclaim::exhaustive::tell(found.path, extras, found.at_step));
   fmt::print("BROKEN: {}\n", found.broken);
   if (found.path.start == Start::again) fmt::print("  after a cleaning and another tenancy\n");
   for (const Choice& choice : found.path.choices) {
@@ -70,6 +72,7 @@ std::size_t depth_of_environment() {
 int main(int argc, char** argv) {
   std::size_t depth = depth_of_environment();
   bool expect_caught = false;
+  std::optional<Extras> extras = Extras{};
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     if (arg == "--expect-caught") {
@@ -79,19 +82,26 @@ int main(int argc, char** argv) {
       (void)std::fflush(stdout);
     } else if (arg == "--depth" && i + 1 < argc) {
       depth = std::strtoul(argv[++i], nullptr, 10);
+    } else if (arg == "--with" && i + 1 < argc) {
+      extras = reclaim::exhaustive::parse_extras(argv[++i]);
     } else {
-      fmt::print(stderr, "usage: exhaustive [--depth N] [--breaks TEXT --expect-caught]\n");
-      return 2;
+      extras.reset();
     }
   }
+  if (!extras) {
+    fmt::print(stderr,
+               "usage: exhaustive [--depth N] [--with EXTRA,...] "
+               "[--breaks TEXT --expect-caught]\n");
+    return 2;
+  }
   if (expect_caught) (void)std::signal(SIGABRT, on_abort);
-  const Found found = reclaim::exhaustive::search(depth);
+  const Found found = reclaim::exhaustive::search(depth, *extras);
   print(found);
   if (expect_caught) {
     fmt::print("{}\n", found.broken.empty() ? "NOT caught" : "caught: " + found.broken);
     return found.broken.empty() ? 1 : 0;
   }
-  if (!found.broken.empty()) return tell_what_is_broken(found);
+  if (!found.broken.empty()) return tell_what_is_broken(found, *extras);
   fmt::print(
       "in each of them: what was released is erased and verified since a tenant last had "
       "it, and nothing was erased that somebody may use\n");

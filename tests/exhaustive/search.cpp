@@ -22,8 +22,8 @@ struct HashOfDigest {
 };
 
 // The model right after the last choice of the path.
-std::unique_ptr<Model> replay(const Path& path, bool trace = false) {
-  auto model = std::make_unique<Model>(path.start, trace);
+std::unique_ptr<Model> replay(const Path& path, const Extras& extras, bool trace = false) {
+  auto model = std::make_unique<Model>(path.start, extras, trace);
   for (const Choice& choice : path.choices) {
     while (model->steps() < choice.after) model->step();
     model->let(choice.happening);
@@ -33,10 +33,13 @@ std::unique_ptr<Model> replay(const Path& path, bool trace = false) {
 
 class Search final {
  public:
+  explicit Search(const Extras& extras) : extras_(extras) {}
+
   Found run(std::size_t depth) {
     std::vector<std::vector<State>> layers(depth + 1);
     for (std::size_t i = 0; i <= depth && found_.broken.empty(); ++i) {
       found_.layers.emplace_back();
+      left_ = depth - i;
       if (i == 0) follow({Start::first, {}}, layers[i]);
       if (i == kStartAgainCounts) follow({Start::again, {}}, layers[i]);
       for (const std::size_t counts : {1U, 2U}) {
@@ -55,15 +58,26 @@ class Search final {
         if (!found_.broken.empty()) return;
         Path path = state.path;
         path.choices.push_back({state.at_step, happening});
+        if (missing(path) > left_) continue;
         found_.layers.back().transitions += 1;
         follow(path, reached);
       }
     }
   }
 
+  // Of how many extras the path has no happening yet.
+  [[nodiscard]] std::size_t missing(const Path& path) const {
+    Extras without = extras_;
+    std::erase_if(without, is_another_world);
+    for (const Choice& choice : path.choices) {
+      if (const auto extra = extra_of(choice.happening)) without.erase(*extra);
+    }
+    return without.size();
+  }
+
   // What comes after the path, until it is known or nothing comes any more.
   void follow(const Path& path, std::vector<State>& reached) {
-    const auto model = replay(path);
+    const auto model = replay(path, extras_);
     const auto keep = [&] {
       if (std::string broken = model->broken(); !broken.empty()) {
         found_.broken = std::move(broken);
@@ -89,18 +103,20 @@ class Search final {
     (void)keep();  // at rest
   }
 
+  const Extras& extras_;
+  std::size_t left_ = 0;  // happenings that may still come, in the layers below
   std::unordered_set<Digest, HashOfDigest> known_;
   Found found_;
 };
 
 }  // namespace
 
-Found search(std::size_t depth) {
-  return Search().run(depth);
+Found search(std::size_t depth, const Extras& extras) {
+  return Search(extras).run(depth);
 }
 
-std::string tell(const Path& path, std::uint64_t until) {
-  const auto model = replay(path, true);
+std::string tell(const Path& path, const Extras& extras, std::uint64_t until) {
+  const auto model = replay(path, extras, true);
   while (model->steps() < until) model->step();
   return model->trace();
 }

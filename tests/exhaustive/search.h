@@ -35,10 +35,11 @@ struct Found {
 };
 
 // Searches up to `depth` happenings, and ends with the first broken invariant. A start after a
-// cleaning counts as two of them, and so does what counts_as() says.
-[[nodiscard]] Found search(std::size_t depth);
+// cleaning counts as two of them, and so does what counts_as() says. Of extras that add happenings
+// alone, only the paths with a happening of each: the others are those of fewer extras.
+[[nodiscard]] Found search(std::size_t depth, const Extras& extras);
 
 // What happens on the path, told step by step.
-[[nodiscard]] std::string tell(const Path& path, std::uint64_t until);
+[[nodiscard]] std::string tell(const Path& path, const Extras& extras, std::uint64_t until);
 
 }  // namespace reclaim::exhaustive

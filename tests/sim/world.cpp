@@ -446,7 +446,7 @@ void World::tenancy_begins(std::size_t slot) {
 void World::tenancy_ends(std::size_t slot) {
   Slot& at = slots.at(slot);
   guest_leaves(at);
-  drive_of(at).driver = "nvme";
+  drive_of(at).driver = drive_of(at).home;
   cyborg_unbinds(at);
   nova_deallocates(at);
 }

@@ -176,6 +176,9 @@ class World final {
   [[nodiscard]] Drive& drive(std::size_t slot = 0);
   [[nodiscard]] Provider& provider(std::size_t slot = 0);
   void tell_arq(Slot& slot, const std::string& event);  // at once
+  void switch_maintaining(Slot& slot, bool on);
+  // By Cyborg's hand.
+  void offer(Slot& slot, Provider& provider, std::int64_t reserved);
   void tenancy_begins(std::size_t slot = 0);  // allocated, burned, guest running, data written
   void tenancy_ends(std::size_t slot = 0);    // left burned
 
@@ -243,8 +246,6 @@ class World final {
   void cyborg_unbinds(Slot& slot);
   void cyborg_binds_by_hand(Slot& slot);
   void cyborg_periodic();
-  void switch_maintaining(Slot& slot, bool on);
-  void offer(Slot& slot, Provider& provider, std::int64_t reserved);
   void notify_arq(Slot& slot, const std::string& event);
   void hand_over(const Slot& slot, const std::string& event, const Arq& arq, int tries);
   void note_interrupted();
