@@ -1,6 +1,7 @@
 // What may happen in the base.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tests/exhaustive/model.h"
@@ -230,8 +231,12 @@ void Model::reserve() {
       plain && stored->rest == Rest{provider().row.uuid, provider().row.generation, false};
   world_.placement.set_reserved_by(sim::Offered::no, provider().row.uuid, 1);
   slot().reserved_by_hand = plain;
-  // Of an unmanaged drive nobody can tell.
-  slot().held = only_write && slot().managed &&
+  slot().ours_taken_out = false;
+  // Of an unmanaged drive nobody can tell, and an ARQ of which no end was heard may bind it.
+  const auto& arqs = world_.store.arqs();
+  const bool bound = std::any_of(arqs.begin(), arqs.end(),
+                                 [](const auto& known) { return known.second.holds_device(); });
+  slot().held = only_write && slot().managed && !bound &&
                 stored->certified_host_reads == drive().host_reads &&
                 stored->certified_host_writes == drive().host_writes;
 }

@@ -27,7 +27,8 @@ bool Model::can_of_extras(Happening happening) {
     case Happening::second_goes:
       return other != nullptr && other->consumers.empty();
     case Happening::second_begins:
-      return other != nullptr && is_free() && other->inventory.reserved == 0;
+      // As for a swap: the PUT of the one provider on its way knows nothing of the other.
+      return other != nullptr && is_free() && other->inventory.reserved == 0 && !releases();
     case Happening::second_ends:
       return other != nullptr && !other->consumers.empty();
     case Happening::maintain_cyborg:
@@ -154,6 +155,8 @@ void Model::second_begins() {
   if (!of.running) sim::write_media(of, kSecondTenant, kSecondTenant);
   slot().held = slot().reserved_by_hand = false;
   verified_ = false;
+  // Whoever made the second answers for what the first offers.
+  if (provider().inventory.reserved == 0) provider().offered = sim::Offered::by_operator;
 }
 
 void Model::second_ends() {
