@@ -16,15 +16,17 @@ bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) 
                      });
 }
 
-// A dirty drive is on offer by whichever provider is not reserved; who has it by one of them may
-// write to it.
-void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting& sighting) {
-  bool reserved = true;
+// A drive is on offer by whichever provider is not reserved.
+void reserve_each(Assessment& out, const Sighting& sighting) {
   for (const placement::ProviderView& view : sighting.views) {
-    if (!view.is_device() || view.burned()) continue;
-    out.reserve_too.push_back(view.uuid);
-    reserved = false;
+    if (view.is_device() && !view.burned()) out.reserve_too.push_back(view.uuid);
   }
+}
+
+// Who has it by one of them may write to it.
+void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting& sighting) {
+  reserve_each(out, sighting);
+  const bool reserved = out.reserve_too.empty();
   const auto taken = std::find_if(sighting.views.begin(), sighting.views.end(),
                                   [](const auto& view) { return !view.free(); });
   if (taken == sighting.views.end()) {
@@ -137,6 +139,8 @@ void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledg
   out.waiting_for = fmt::format("{} providers have this address ({}, {}): delete the wrong one",
                                 sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
   if (is_known_dirty(base, ledger)) return assess_dirty_by_several(out, base, sighting);
+  // What a tenant has, or has left, nobody else gets by another provider.
+  if (base.stage == Stage::allocated && base.cleanable()) return reserve_each(out, sighting);
   // Two pools may offer it now; the one that is ours to write does not.
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
       base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +26,9 @@ using reclaim::exhaustive::Found;
 using reclaim::exhaustive::Layer;
 using reclaim::exhaustive::Start;
 
-constexpr std::size_t kDepth = 3;
-constexpr std::size_t kDepthLong = 4;
+// By the number of extras: none, one, and more.
+constexpr std::array<std::size_t, 3> kDepth{3, 2, 2};
+constexpr std::array<std::size_t, 3> kDepthLong{4, 3, 2};
 
 // A mutant may also run into one of the assertions that are always on.
 void on_abort(int /*signal*/) {
@@ -59,18 +62,19 @@ int tell_what_is_broken(const Found& found, const Extras& extras) {
   return 1;
 }
 
-std::size_t depth_of_environment() {
+std::size_t depth_of_environment(const Extras& extras) {
   if (const char* slow = std::getenv("RECLAIM_EXHAUSTIVE_DEPTH")) {
     return std::strtoul(slow, nullptr, 10);
   }
   const char* wanted = std::getenv("RECLAIM_TEST_DEPTH");
-  return wanted != nullptr && std::string_view(wanted) == "long" ? kDepthLong : kDepth;
+  const bool deep = wanted != nullptr && std::string_view(wanted) == "long";
+  return (deep ? kDepthLong : kDepth).at(std::min(extras.size(), kDepth.size() - 1));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t depth = depth_of_environment();
+  std::optional<std::size_t> depth;
   bool expect_caught = false;
   std::optional<Extras> extras = Extras{};
   for (int i = 1; i < argc; ++i) {
@@ -95,7 +99,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (expect_caught) (void)std::signal(SIGABRT, on_abort);
-  const Found found = reclaim::exhaustive::search(depth, *extras);
+  const Found found =
+      reclaim::exhaustive::search(depth.value_or(depth_of_environment(*extras)), *extras);
   print(found);
   if (expect_caught) {
     fmt::print("{}\n", found.broken.empty() ? "NOT caught" : "caught: " + found.broken);

@@ -145,6 +145,7 @@ bool Model::can(Happening happening) {
 }
 
 void Model::let(Happening happening) {
+  world_.log.say(fmt::format("--- {}", to_string(happening)));
   return extra_of(happening) ? let_of_extras(happening) : let_of_base(happening);
 }
 
@@ -155,6 +156,23 @@ std::string Model::broken() {
     if (std::string why = broken(*other); !why.empty()) return "the second provider: " + why;
   }
   return broken(provider());
+}
+
+std::string Model::unsettled() {
+  const Record* stored = world_.store.stored(slot().address);
+  const bool looked_at = world_.started && slot().ours && !world_.disk.full && is_free();
+  if (!looked_at || stored == nullptr || !stored->cleanable()) return "";
+  const bool reserved = provider().inventory.reserved != 0;
+  // Which drive stands unmanaged in a slot nothing shows.
+  const bool shown = slot().managed || stored->serial == drive().serial;
+  if (!reserved && drive().owner != 0 && shown && !slot().swapped) {
+    return "on offer for good, and dirty";
+  }
+  const bool told = stored->held || stored->maintenance || !stored->waiting_for.empty();
+  if (reserved && stored->stage == Stage::available && !told) return "reserved without a word";
+  if (reserved && stored->stage == Stage::pending_cleaning && !told) return "waits without a word";
+  if (stored->stage == Stage::error && stored->last_error.empty()) return "in error without a word";
+  return "";
 }
 
 std::string Model::broken(const sim::Provider& offered) {

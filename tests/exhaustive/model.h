@@ -48,6 +48,8 @@ class Model final {
   [[nodiscard]] Digest digest();
   // What is broken; empty: nothing.
   [[nodiscard]] std::string broken();
+  // The same of what must not last: asked for at rest.
+  [[nodiscard]] std::string unsettled();
   [[nodiscard]] const std::string& trace() const { return world_.log.text; }
 
  private:

@@ -78,8 +78,10 @@ class Search final {
   // What comes after the path, until it is known or nothing comes any more.
   void follow(const Path& path, std::vector<State>& reached) {
     const auto model = replay(path, extras_);
-    const auto keep = [&] {
-      if (std::string broken = model->broken(); !broken.empty()) {
+    const auto keep = [&](bool at_rest = false) {
+      std::string broken = model->broken();
+      if (broken.empty() && at_rest) broken = model->unsettled();
+      if (!broken.empty()) {
         found_.broken = std::move(broken);
         found_.path = path;
         found_.at_step = model->steps();
@@ -100,7 +102,7 @@ class Search final {
       model->step();
       if (model->moved() && !keep()) return;
     }
-    (void)keep();  // at rest
+    (void)keep(true);
   }
 
   const Extras& extras_;

@@ -184,6 +184,27 @@ TEST_F(OnOffer, ATenantByASecondProviderIsAnAlarm) {
   expect_alarm();
 }
 
+TEST_F(OnOffer, WhatATenantLeftIsReservedByEveryProvider) {
+  begin();
+  ASSERT_EQ(world->record().stage, Stage::allocated);
+  world->tenancy_ends();
+  unreserve();
+  const std::string uuid = second_provider().row.uuid;
+  look();
+  ASSERT_EQ(world->record().stage, Stage::allocated) << "which provider counts nobody knows";
+  EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 1);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOffer, WhatATenantHasIsNotOnOfferByASecondProvider) {
+  begin();
+  const std::string uuid = second_provider().row.uuid;
+  look();
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 1);
+  EXPECT_EQ(world->record().last_error, "");
+}
+
 TEST_F(OnOffer, ASecondProviderOfACleanDriveIsLeftAlone) {
   begin();
   world->tenancy_ends();
