@@ -152,6 +152,7 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   LedgerEntry entry = ledger_.dirty_entry(record, erased_at(record));
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(record));
+  entry.release_generation = record.release_generation;
   ledger_.put(address, entry, [this, address, epoch](Status kept) {
     if (context_.is_stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.

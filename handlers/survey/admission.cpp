@@ -210,10 +210,11 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
     return assess_failed_build(out, record, host);
   }
+  const std::string doubt = doubt_of_hold(record, sighting);
   switch (hold) {
     case Hold::held:
       out.held = true;
-      if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
+      if (!doubt.empty()) {
         out.unsure = true;
         out.waiting_for = doubt +
                           ": taken for a hold and left as it is; if neither an operator nor Cyborg "
@@ -231,7 +232,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       break;
     case Hold::unknown:
       out.held = record.held || cyborg;
-      if (record.held && !cyborg && !dirty_line) break;
+      if (record.held && !cyborg && !dirty_line && doubt.empty()) break;
       out.unsure = true;
       out.waiting_for =
           record.is_drive()

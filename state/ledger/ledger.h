@@ -85,6 +85,9 @@ struct LedgerEntry {
   // The text of the certificate of the release that was asked for last, from before it was asked
   // for until the certificate is kept. Only this text is ever sealed.
   std::string certificate_pending;
+  // Of the provider, that the PUT of that release was to be made at; -1: not known, as in lines of
+  // an older version.
+  std::int64_t release_generation = -1;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 

@@ -81,6 +81,9 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
     visit("zero_mark", entry.cleaning.zero_mark, sparse);
   }
   visit("certificate_pending", entry.certificate_pending, sparse);
+  if (visit.wants(!entry.certificate_pending.empty())) {
+    visit("release_generation", entry.release_generation, lenient);
+  }
 }
 
 namespace {

@@ -63,6 +63,23 @@ bool has_ended_zeroing(const LedgerEntry* known, const Record& record) {
          known->certificate_pending.empty();
 }
 
+// A record from before a release that `known` says was asked for tells nothing of its outcome: it
+// is read back, by what the ledger has of it.
+void recall_release(const LedgerEntry& known, Record& record) {
+  const auto certificate = decode_certificate(known.certificate_pending);
+  const bool asked_for = certificate && known.release_generation >= 0 && known.dirty &&
+                         known.dirty_since <= certificate->released_at;
+  if (!asked_for || known.cleaning.nonce.empty()) return;
+  record.stage = Stage::confirming;
+  record.provider = known.provider;
+  record.release_generation = known.release_generation;
+  record.cleaning_nonce = known.cleaning.nonce;
+  record.findings = known.cleaning.findings;
+  record.evidence = certificate->evidence;
+  record.verification = certificate->verification;
+  record.verified_at = known.dirty_since;
+}
+
 }  // namespace
 
 Record confirmed_by(const LedgerEntry* known, Record record,
@@ -95,6 +112,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;
     forget_tenancy(record);
+    recall_release(*known, record);
   }
   return record;
 }

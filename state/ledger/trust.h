@@ -42,7 +42,8 @@ namespace reclaim {
 // as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
 // last enrolled there, and a device that is dirty there since the record's certificate is not held.
 // A record older than the ledger's epoch was put back, or Redis lost what came after it: whose
-// tenancy it names is not known, and its epoch goes on from there.
+// tenancy it names is not known, and its epoch goes on from there. Where `known` has the text of a
+// release that was asked for since, the record is in `confirming`: that release is read back.
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
 

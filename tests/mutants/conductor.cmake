@@ -36,6 +36,14 @@ unit_mutant(unseen_releases_are_not_certified conductor handlers/conductor/relea
   ReleaseUnseen.IsCertified*
   "an erasure that led to a release has no certificate, for nobody saw the release"
   [[  if (trace != Trace::written || ]] [[  if (trace == Trace::written || ]])
+unit_mutant(forgotten_releases_are_not_certified conductor state/ledger/trust.cpp
+  */ReleaseForgotten.IsCertified*
+  "an erasure that led to a release has no certificate, for Redis forgot that it was asked for"
+  [[    recall_release(*known, record);]] [[]])
+unit_mutant(forgotten_releases_are_done_again conductor state/ledger/trust.cpp
+  */ReleaseForgotten.IsNotDoneAgain*
+  "a clean drive on offer is reserved and erased once more, for Redis forgot its release"
+  [[  record.stage = Stage::confirming;]] [[]])
 unit_mutant(unmade_releases_are_certified conductor handlers/conductor/release.cpp
   ReleaseUnseen.ThatWasNotMade*
   "a write of the host to a drive certifies a release that was not made"
@@ -84,7 +92,7 @@ unit_mutant(tenants_are_named_in_doubt conductor state/device/step.cpp ReleaseUn
 unit_mutant(blind_surveys_end_holds conductor handlers/survey/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
-      if (record.held && !cyborg && !dirty_line) break;]]
+      if (record.held && !cyborg && !dirty_line && doubt.empty()) break;]]
   [[      out.held = false;]])
 unit_mutant(heard_of_is_proven conductor handlers/survey/hold.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
@@ -430,6 +438,11 @@ unit_mutant(generations_tell_nothing conductor handlers/survey/unseen.cpp
   */OfCyborg.*:*/ReadersOfCyborg.*:*/FailedBuild.*
   "a tenancy of Cyborg's while the worker was down leaves its drive on offer, dirty"
   [[  if (rest.generation < 0) return false;]] [[  if (rest.generation < 1'000'000) return false;]])
+unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.cpp
+  */FailedBuild.BehindAHold*
+  "a device whose build failed after a hold stays reserved, and nothing says why"
+  [[  const std::string doubt = doubt_of_hold(record, sighting);]]
+  [[  const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : "";]])
 unit_mutant(a_release_forgets_its_generation conductor state/device/step.cpp
   */OfCyborg.SoIsOneRightAfter*
   "a tenancy between a release and the survey after it is not noticed"

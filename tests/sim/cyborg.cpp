@@ -61,7 +61,7 @@ void World::offer(Slot& slot, Provider& provider, std::int64_t reserved) {
   placement.set_reserved_by(reserved == 0 ? Offered::by_nova : Offered::no, provider.row.uuid,
                             reserved);
   slot.unreserved_since_ms = 0;
-  slot.like_a_hand = reserved != 0 && (!slot.bound || slot.by_hand);
+  slot.like_a_hand = reserved != 0 && provider.consumers.empty();
   if (reserved == 0) slot.held = slot.reserved_by_hand = false;
   slot.unreserved_ms = 0;
   if (reserved == 0) note_unreserved(slot);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -247,6 +248,96 @@ TEST_F(ReleaseUnseen, IsNotShownByWhatTheNextCleaningWritesToTheDrive) {
   EXPECT_EQ(triggers.count("released_unseen"), 0U);
   EXPECT_TRUE(instances().empty());
 }
+
+// The host goes down after its release was asked for, and the next worker finds an older record of
+// the device.
+struct ReleaseForgotten : ReleaseUnseen, ::testing::WithParamInterface<Stage> {
+  void begin_and_remember() {
+    begin();
+    if (world.record().stage == GetParam()) old = world.record();
+    world.store.on_saved = [this, seen = world.store.on_saved](const Record& record,
+                                                               const JournalEntry& entry) {
+      seen(record, entry);
+      if (record.stage == GetParam()) old = record;
+    };
+  }
+  // The disk is full when its certificate is to be sealed.
+  void release_unsealed() {
+    const auto released = world.placement.on_released;
+    world.placement.on_released = [this, released](Provider& provider) {
+      released(provider);
+      world.disk.full = true;
+    };
+    leave();
+    world.pass(kMinuteMs);
+    world.placement.on_released = released;
+    id = world.record().certificate_id;
+    ASSERT_NE(id, "");
+    ASSERT_EQ(world.record().stage, Stage::available);
+    ASSERT_TRUE(world.disk.certificates.empty());
+    world.kill_worker();
+    world.disk.full = false;
+    world.store.put_back(old.value());
+  }
+  std::optional<Record> old;
+  std::string id;
+};
+
+TEST_P(ReleaseForgotten, IsCertifiedThoughAWholeTenancyFollowed) {
+  begin_and_remember();
+  release_unsealed();
+  a_whole_tenancy();
+  start_again();
+  EXPECT_TRUE(world.disk.certificates.contains(id)) << id;
+  EXPECT_EQ(world.erases, 2U);
+  EXPECT_EQ(instances(), std::multiset<std::string>{first});
+  EXPECT_EQ(last().instance, "");
+}
+
+TEST_P(ReleaseForgotten, IsCertifiedWhileTheNextTenantHasIt) {
+  begin_and_remember();
+  release_unsealed();
+  world.tenancy_begins();
+  world.start_worker();
+  world.pass(kMinuteMs);
+  EXPECT_TRUE(world.disk.certificates.contains(id)) << id;
+  EXPECT_EQ(world.record().stage, Stage::allocated);
+}
+
+TEST_P(ReleaseForgotten, IsNotDoneAgainWhileNobodyHasTakenIt) {
+  begin_and_remember();
+  release_unsealed();
+  start_again();
+  EXPECT_TRUE(world.disk.certificates.contains(id)) << id;
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_EQ(world.record().certificate_id, id);
+}
+
+TEST_P(ReleaseForgotten, ThatWasNotMadeIsNotShownByADriveThatWasWrittenTo) {
+  begin_and_remember();
+  die_before_the_release();
+  world.store.put_back(old.value());
+  write_media(world.drive(), 0, 4711);
+  start_again();
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_TRUE(instances().empty());
+}
+
+TEST_P(ReleaseForgotten, ThatWasNotMadeIsNotShownByAnotherClientsWrite) {
+  begin_and_remember();
+  die_before_the_release();
+  world.store.put_back(old.value());
+  world.placement.touch(world.provider().row.uuid);
+  start_again();
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_TRUE(instances().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Records, ReleaseForgotten,
+                         ::testing::Values(Stage::allocated, Stage::pending_cleaning,
+                                           Stage::preparing, Stage::erasing, Stage::verifying,
+                                           Stage::looking, Stage::releasing),
+                         [](const auto& stage) { return std::string(to_string(stage.param)); });
 
 }  // namespace
 }  // namespace reclaim::sim

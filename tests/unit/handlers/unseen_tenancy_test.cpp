@@ -348,6 +348,26 @@ TEST_P(FailedBuild, AHoldThatWasRecognisedIsNone) {
   EXPECT_EQ(world->provider().inventory.reserved, 1);
 }
 
+// While no worker runs, the operator ends his hold, and the next instance's build fails.
+TEST_P(FailedBuild, BehindAHoldThatIsOverSaysSo) {
+  make(GetParam());
+  const std::string uuid = world->provider().row.uuid;
+  world->placement.set_reserved_by(Offered::no, uuid, 1);
+  world->pass(5 * kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  world->kill_worker();
+  world->placement.set_reserved_by(Offered::by_operator, uuid, 0);
+  build_fails();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("`reclaim device clean` it"));
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  world->command("clean", world->slots[0].address);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Managed, FailedBuild, ::testing::Bool());
 
 // Nova makes the provider anew of a device that was away for a moment, and makes it unreserved.

@@ -471,21 +471,21 @@ LedgerEntry full_entry() {
   entry.ordered_at = kAt;
   entry.cleaning = {"n", "d", R"({"a":1})"};
   entry.certificate_pending = R"({"id":"x"})";
+  entry.release_generation = 17;
   return entry;
 }
 
 TEST(StoredForms, ALineOfTheLedger) {
   EXPECT_EQ(ledger_file::encode_line(kAddress, full_entry()),
-            "336567f0 "
+            "8456ff17 "
             "{\"address\":\"0000:c1:00.1\",\"dirty\":true,\"error\":false,\"maintenance\":true,"
             "\"serial\":\"a\\\"b\\\\\\n\xC3\xA9\",\"provider\":\"p1\",\"enrolled_serial\":\"X?Y\","
-            "\"dirty_since\":\"2025-11-20T21:22:44.123Z\",\"hardware\":\"hw\",\"boot_id\":\"boot\","
-            "\"first_boot_id\":\"first\",\"enrolment\":{\"version\":1},\"certificate_id\":\"c\","
-            "\"certificate_at\":\"2025-11-"
-            "20T21:22:45.000Z\",\"host_reads\":0,\"host_writes\":18446744073709551615,\"accepted\":"
-            "true,\"ordered_at\":\"2025-11-20T21:22:44.123Z\",\"epoch\":9,\"cleaning_nonce\":\"n\","
-            "\"baseline_sha256\":\"d\",\"findings\":\"{\\\"a\\\":1}\",\"certificate_pending\":\"{"
-            "\\\"id\\\":\\\"x\\\"}\"}\n");
+            R"("dirty_since":"2025-11-20T21:22:44.123Z","hardware":"hw","boot_id":"boot",)"
+            R"("first_boot_id":"first","enrolment":{"version":1},"certificate_id":"c",)"
+            R"("certificate_at":"2025-11-20T21:22:45.000Z","host_reads":0,"host_writes":)"
+            R"(18446744073709551615,"accepted":true,"ordered_at":"2025-11-20T21:22:44.123Z",)"
+            R"("epoch":9,"cleaning_nonce":"n","baseline_sha256":"d","findings":"{\"a\":1}",)"
+            "\"certificate_pending\":\"{\\\"id\\\":\\\"x\\\"}\",\"release_generation\":17}\n");
   EXPECT_EQ(ledger_file::encode_line(kAddress, LedgerEntry{}),
             "0d87a1de "
             "{\"address\":\"0000:c1:00.1\",\"dirty\":false,\"error\":false,\"maintenance\":false,"

@@ -222,5 +222,63 @@ TEST_F(TrustOfRelease, IsNoneWithoutItsText) {
   line.certificate_pending = "";
 }
 
+// Its record in Redis is from before that release.
+struct TrustOfForgottenRelease : Trust {
+  TrustOfForgottenRelease() {
+    record.stage = Stage::verifying;
+    record.provider = "of then";
+    record.release_generation = 4;
+    line.epoch = 9;
+    line.provider = "provider";
+    line.release_generation = 17;
+    line.dirty_since = WallMs{3};
+    Certificate pending = certificate();
+    pending.released_at = WallMs{5};
+    pending.evidence = R"({"of":"it"})";
+    line.certificate_pending = encode_certificate(pending);
+  }
+};
+
+TEST_F(TrustOfForgottenRelease, IsReadBack) {
+  const Record recalled = confirmed();
+  EXPECT_EQ(recalled.stage, Stage::confirming);
+  EXPECT_EQ(recalled.provider, "provider");
+  EXPECT_EQ(recalled.release_generation, 17);
+  EXPECT_EQ(recalled.findings, "of the ledger");
+  EXPECT_EQ(recalled.evidence, R"({"of":"it"})");
+  EXPECT_TRUE(release_asked_for(&line, recalled).has_value());
+}
+
+struct TrustOfNoForgottenRelease : TrustOfForgottenRelease {
+  void TearDown() override {
+    EXPECT_EQ(confirmed().stage, Stage::verifying);
+    EXPECT_EQ(confirmed().release_generation, 4);
+  }
+};
+
+TEST_F(TrustOfNoForgottenRelease, WhereTheRecordIsAsNewAsTheLedger) {
+  record.epoch = 9;
+}
+
+TEST_F(TrustOfNoForgottenRelease, WithoutItsText) {
+  line.certificate_pending = "";
+}
+
+TEST_F(TrustOfNoForgottenRelease, WhereItsGenerationIsNotKnown) {
+  line.release_generation = -1;
+}
+
+TEST_F(TrustOfNoForgottenRelease, WhereItsDeviceIsClean) {
+  line.dirty = false;
+}
+
+TEST_F(TrustOfNoForgottenRelease, WhereDirtCameSinceItWasAskedFor) {
+  line.dirty_since = WallMs{6};
+}
+
+TEST_F(TrustOfNoForgottenRelease, WhereATenancyBeganSince) {
+  line.cleaning = CleaningOnLedger{};
+}
+
 }  // namespace
 }  // namespace reclaim
