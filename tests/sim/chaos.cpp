@@ -213,7 +213,7 @@ void World::swap_drive(Slot& slot) {
   slot.reserved_by_hand = slot.reserved_by_hand && !slot.managed;
   slot.had_data = true;
   if (Provider* provider = provider_of(slot)) {
-    if (provider->inventory.reserved == 0) provider->offered = Offered::by_operator;
+    if (provider->inventory.reserved == 0) provider->offered = Offered::exchanged;
   }
 }
 
@@ -282,7 +282,8 @@ void World::operator_holds(Slot& slot) {
   slot.ours_taken_out = false;
   // Of an unmanaged drive nobody can tell: it is left alone until an operator says `clean`. And
   // what Cyborg lists as bound is a tenancy, whatever else is said of it.
-  slot.held = slot.managed && !slot.bound && only_write &&
+  // And what was handed over is his once it was seen unreserved.
+  slot.held = slot.managed && !slot.bound && only_write && !stored->handed_over &&
               stored->certified_host_reads == drive_of(slot).host_reads &&
               stored->certified_host_writes == drive_of(slot).host_writes;
 }
@@ -318,7 +319,7 @@ void World::release_is_forgotten(Slot& slot) {
 }
 
 bool World::names_ends() const {
-  return !options_.scripted && options_.seed >= kEndsToldFrom;
+  return !options_.scripted && options_.seed >= kEndsToldFrom && options_.seed < kUnwatchedFrom;
 }
 
 // What was zeroed is zeroed still: unless a tenant comes before the next worker, by a provider that

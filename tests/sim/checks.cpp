@@ -236,6 +236,7 @@ void World::check_released(Provider& provider) {
   if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
   if (drive.hidden_owner != 0) return fail(where + " with data in a hidden namespace");
   if (drive.locked) return fail(where + " locked by a tenant");
+  if (drive.changed_by != 0) return fail(where + " with firmware of a tenant");
   if (drive.running) return fail(where + " while it is being sanitized");
   if (drive.canary != 0) return fail(where + " while it is being cleaned once more");
   if (drive.guest != 0) return fail(where + " while a guest has it");
@@ -247,13 +248,13 @@ void World::check_released(Provider& provider) {
 // A tenant is given a drive. Whoever offered it answers for what is on it.
 void World::check_given(Slot& slot, const Provider& provider) {
   if (!slot.is_drive) return;
-  if (provider.offered != Offered::by_us && drive_of(slot).owner != 0) given_dirty += 1;
-  if (provider.offered != Offered::by_us) return;
+  if (provider.offered != Offered::by_us) return count_given_dirty(slot, provider.offered);
   const Drive& drive = drive_of(slot);
   const std::string where = fmt::format("{} was given to a tenant", to_string(slot.address));
   if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
   if (drive.hidden_owner != 0) return fail(where + " with data in a hidden namespace");
   if (drive.locked) return fail(where + " locked by a tenant");
+  if (drive.changed_by != 0) return fail(where + " with firmware of a tenant");
   if (drive.taken_over) return fail(where + " while it is on our driver");
   if (drive.running) return fail(where + " while it is being sanitized");
   if (drive.guest != 0) return fail(where + " while another guest has it");
@@ -341,7 +342,7 @@ void World::check_certificate(const std::string& json_text) {
   const auto verified = certificates_verified_ms_.find(certificate->id);
   const auto address = parse_pci_address(certificate->address);
   // What is left to Cyborg's agent to un-reserve is released by being recorded so.
-  const Record* saved = address ? store.last_saved(*address) : nullptr;
+  const Record* saved = address ? last_known(*address) : nullptr;
   const bool handed_over =
       saved != nullptr && saved->handed_over && saved->certificate_id == certificate->id;
   if (verified == certificates_verified_ms_.end() || !address ||
@@ -372,10 +373,13 @@ void World::check_offered() {
     check_unfit(slot, provider);
     check_bound(slot, provider);
     check_displaced(slot);
-    const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
-                         provider->inventory.reserved == 0 && provider->consumers.empty() &&
-                         slot.is_drive && drive_of(slot).owner != 0 &&
-                         disk.entries.contains(slot.address) &&
+    check_left(slot, provider);
+    const bool by_others = provider != nullptr && (provider->offered == Offered::by_nova ||
+                                                   provider->offered == Offered::by_cyborg ||
+                                                   provider->offered == Offered::left);
+    const bool offered = by_others && provider->inventory.reserved == 0 &&
+                         provider->consumers.empty() && slot.is_drive &&
+                         drive_of(slot).owner != 0 && disk.entries.contains(slot.address) &&
                          disk.entries.at(slot.address).dirty && !slot.swapped;
     check_ends(has_tenants() && prompt_ && is_misnamed(slot), slot.misnamed_since_ms,
                kNamedWithinMs,

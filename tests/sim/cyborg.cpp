@@ -29,7 +29,8 @@ void World::draw_cyborg(Slot& slot, Drive& drive) {
   bool registered = true;
   if (!options_.scripted) {
     slot.ours = !rng.chance(0.1);
-    slot.reserves = rng.chance(0.3);
+    const bool specified = conductor_options.cyborg_owner == CyborgOwner::agent;
+    slot.reserves = rng.chance(specified ? 0.9 : 0.3);
     if (rng.chance(0.1)) {
       slot.is_drive = false;
       slot.managed = true;
@@ -37,8 +38,8 @@ void World::draw_cyborg(Slot& slot, Drive& drive) {
       drive.address = slot.address;
       drive.class_code = 0x030200;
     }
-    registered = !conductor_options.manage_providers || !slot.is_drive || !slot.ours ||
-                 !slot.managed || rng.chance(0.3);
+    registered = !conductor_options.registers() || !slot.is_drive || !slot.ours || !slot.managed ||
+                 rng.chance(0.3);
   }
   if (!registered) {
     slot.unregistered = true;
@@ -58,7 +59,7 @@ void World::draw_cyborg(Slot& slot, Drive& drive) {
 
 // `reserved` is written by somebody else than us: from now on he answers for it.
 void World::offer(Slot& slot, Provider& provider, std::int64_t reserved) {
-  placement.set_reserved_by(reserved == 0 ? Offered::by_nova : Offered::no, provider.row.uuid,
+  placement.set_reserved_by(reserved == 0 ? Offered::by_cyborg : Offered::no, provider.row.uuid,
                             reserved);
   slot.unreserved_since_ms = 0;
   slot.like_a_hand = reserved != 0 && provider.consumers.empty();
@@ -107,6 +108,7 @@ void World::cyborg_unbinds(Slot& slot) {
   notify_arq(slot, "accelerator_request.unbind.end");
   notify_arq(slot, "accelerator_request.delete.end");
   cyborg.remove(slot.arq);
+  agent_asks_to_clean(slot);
   // The specification's conductor gives what is not a drive back at once.
   Provider* provider = provider_of(slot);
   if (!slot.is_drive && provider != nullptr) offer(slot, *provider, 0);

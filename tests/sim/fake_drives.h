@@ -43,6 +43,7 @@ struct Drive {
   std::uint64_t owner = 0;         // the tenancy that this is the data of; 0: nobody's
   std::uint64_t hidden_owner = 0;  // the same, of what is in a namespace nobody sees
   bool locked = false;             // a surface that a tenant left and nobody can reset
+  std::uint64_t changed_by = 0;    // the tenancy that left one which can be reset
   std::uint64_t canary = 0;
   std::uint64_t version = 0;  // moves with each change of the media
   std::uint64_t disk = 1;     // the kernel's number of it: another one after each other driver

@@ -14,7 +14,15 @@
 
 namespace reclaim::sim {
 
-enum class Offered : std::uint8_t { no, by_nova, by_us, by_operator };
+enum class Offered : std::uint8_t {
+  no,
+  by_nova,  // which made its provider
+  by_us,
+  by_operator,
+  by_cyborg,
+  left,       // by a tenant whom Cyborg had not reserved it for
+  exchanged,  // its drive is another one since
+};
 
 struct Provider {
   placement::ProviderRow row;

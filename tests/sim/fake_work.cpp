@@ -73,6 +73,7 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
   if (request.step == nvme::DriveStep::reset_controller_state && drive->locked) {
     return refuse(Error{Errc::failed, "opal: locked by a tenant; revert it with its PSID"});
   }
+  if (request.step == nvme::DriveStep::reset_controller_state) drive->changed_by = 0;
   if (request.step == nvme::DriveStep::reset_namespaces) {
     if (on_touch) on_touch(address, "reset_namespaces");
     report.findings.push_back({"namespaces", "one hidden", drive->hidden_owner != 0});

@@ -67,7 +67,7 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
     if (!learnt) slot->expected_serial.clear();
     Provider* provider = provider_of(*slot);
     if (provider != nullptr && provider->inventory.reserved == 0) {
-      provider->offered = Offered::by_operator;
+      provider->offered = Offered::exchanged;
     }
   }
   std::swap(at_a, at_b);

@@ -24,6 +24,7 @@ void World::nova_allocates(Slot& slot) {
   slot.blamed = provider->offered != Offered::by_us;
   say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
   check_given(slot, *provider);
+  slot.had_tenants = true;
 }
 
 void World::nova_burns(Slot& slot) {
@@ -49,6 +50,7 @@ void World::nova_boots(Slot& slot) {
   slot.phase = Phase::running;
   say(fmt::format("nova: a guest of {} runs on {}", slot.consumer, to_string(slot.address)));
   if (drive.running) return;  // it is being sanitized: the guest cannot write
+  if (is_unwatched() && drive.is_nvme() && rng.chance(0.4)) return guest_writes_nothing(slot);
   if (options_.scripted || rng.chance(0.85)) {
     write_media(drive, slot.tenancy, rng.next() | 1U);
     slot.had_data = true;
@@ -88,8 +90,7 @@ void World::guest_leaves(Slot& slot) {
 void World::nova_deallocates(Slot& slot) {
   if (Provider* provider = provider_of(slot)) {
     placement.deallocate(provider->row.uuid, slot.consumer);
-    // Nobody has burned it: whoever offers it now answers for what is on it.
-    if (slot.cyborg && provider->inventory.reserved == 0) provider->offered = Offered::by_nova;
+    if (slot.cyborg && provider->inventory.reserved == 0) provider->offered = Offered::left;
   }
   if (has_tenants()) placement.delete_consumer(slot.instance);
   slot.taken_ms = 0;
@@ -156,8 +157,10 @@ void World::nova_tick(std::size_t index) {
       next_ms = rng.between(0, 5'000);
       break;
     case Phase::building:
-      if (rng.chance(0.1) || !drive_of(slot).present || drive_of(slot).driver.empty() ||
-          drive_of(slot).taken_over || (drives && drives->holds_group(slot.address))) {
+      if (rng.chance(is_unwatched() ? 0.3 : 0.1) || !drive_of(slot).present ||
+          drive_of(slot).driver.empty() || drive_of(slot).taken_over ||
+          (drives && drives->holds_group(slot.address))) {
+        if (is_unwatched()) tell_of_the_failed_build(slot.instance);
         cyborg_unbinds(slot);
         nova_deallocates(slot);  // the build failed
         notify(false);

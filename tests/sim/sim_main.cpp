@@ -36,7 +36,7 @@ struct Totals {
   std::uint64_t steps = 0;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;
-  std::uint64_t given_dirty = 0;
+  std::map<std::string, std::uint64_t> given_dirty;  // by whose doing
   std::vector<std::int64_t> windows_ms;
   std::vector<std::int64_t> unreserved_windows_ms;
 
@@ -45,7 +45,7 @@ struct Totals {
     steps += other.steps;
     releases += other.releases;
     erases += other.erases;
-    given_dirty += other.given_dirty;
+    for (const auto& [whose, many] : other.given_dirty) given_dirty[whose] += many;
     append(windows_ms, other.windows_ms);
     append(unreserved_windows_ms, other.unreserved_windows_ms);
   }
@@ -63,7 +63,7 @@ bool run_one(std::uint64_t seed, Totals& totals, std::string& failure) {
   totals.steps += world.scheduler.steps();
   totals.releases += world.releases;
   totals.erases += world.erases;
-  totals.given_dirty += world.given_dirty;
+  for (const auto& [whose, many] : world.given_dirty) totals.given_dirty[whose] += many;
   Totals::append(totals.windows_ms, world.windows_ms);
   Totals::append(totals.unreserved_windows_ms, world.unreserved_windows_ms);
   if (failed) failure = *failed;
@@ -206,7 +206,9 @@ void print_windows(Totals& totals) {
   print_window("from a bind to its reservation", totals.windows_ms);
   print_window("from Cyborg's 0 on a dirty device to its reservation",
                totals.unreserved_windows_ms);
-  fmt::print("{} devices given dirty by somebody else\n", totals.given_dirty);
+  for (const auto& [whose, many] : totals.given_dirty) {
+    fmt::print("given dirty, {}: {}\n", whose, many);
+  }
 }
 
 int usage() {
@@ -254,17 +256,18 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      // A seventh each: an operator has clean steps of his own; some devices are no drives; Cyborg
+      // An eighth each: an operator has clean steps of his own; some devices are no drives; Cyborg
       // writes to Placement; an operator disowns devices and names clean steps; drives go from one
-      // tenant to the next; Nova names what it is about to delete.
-      const std::uint64_t own = count / 7;
-      for (const auto& [first, many] : {std::pair(base, count - 6 * own),
+      // tenant to the next; Nova names what it is about to delete; nobody looks when it matters.
+      const std::uint64_t own = count / 8;
+      for (const auto& [first, many] : {std::pair(base, count - 7 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
                                         {base + reclaim::sim::kFunctionsFrom, own},
                                         {base + reclaim::sim::kCyborgWritesFrom, own},
                                         {base + reclaim::sim::kDisownsFrom, own},
                                         {base + reclaim::sim::kTenantsFrom, own},
-                                        {base + reclaim::sim::kEndsToldFrom, own}}) {
+                                        {base + reclaim::sim::kEndsToldFrom, own},
+                                        {base + reclaim::sim::kUnwatchedFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);

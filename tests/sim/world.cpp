@@ -65,6 +65,7 @@ World::World(const WorldOptions& options)
     conductor_options.full_survey_interval_ms =
         rng.chance(0.7) ? kNeverMs : rng.between(0, 600'000);
   }
+  if (is_unwatched()) draw_unwatched();
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
   if (options.seed >= kOwnStepsFrom && !cyborg_writes()) draw_own_steps();
   if (options.seed >= kFunctionsFrom && !cyborg_writes()) {
@@ -100,9 +101,8 @@ void World::make_slots(int count) {
       if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
     }
     // Where Reclaim makes providers, Nova is told of no drive that device_spec matches.
-    if (options_.scripted
-            ? options_.cyborg
-            : conductor_options.manage_providers || cyborg_writes() || rng.chance(0.5)) {
+    if (options_.scripted ? options_.cyborg
+                          : conductor_options.registers() || cyborg_writes() || rng.chance(0.5)) {
       draw_cyborg(slot, drive);
       slot.expected_serial = drive.serial;
       hardware.drives[slot.address] = drive;
@@ -155,7 +155,7 @@ Slot& World::slot_at(const PciAddress& address) {
 // The worker.
 
 void World::start_worker() {
-  if (conductor) return;
+  if (conductor || scheduler.now_ms() < away_until_ms_) return;
   incarnation_ += 1;
   for (Slot& slot : slots) {
     slot.enrol_before_hold = slot.steps_before_hold = false;
@@ -328,8 +328,9 @@ void World::command(const std::string& what, const PciAddress& address, const st
     slot.enrolled = true;
     slot.enrol_before_hold = slot.enrol_before_hold || !slot.held;
   }
-  if (what == "enrol" || what == "clean") slot.interrupted = false;
-  if (what == "clean") slot.clean_ordered = true;
+  const bool cleans = what == "clean" || what == "cleanup_device";
+  if (what == "enrol" || cleans) slot.interrupted = false;
+  if (cleans) slot.clean_ordered = true;
   slot.maintained = slot.maintained || what == "maintenance_on";
   if (what == "unhold") note_approval(slot, who);
   if (what == "disown") slot.disown_ordered = true;
@@ -378,7 +379,11 @@ void World::run_active() {
   scheduler.outside(rng.between(0, 60'000), [this] { cyborg_periodic(); });
   if (cyborg_writes()) scheduler.outside(rng.between(0, 60'000), [this] { cyborg_reports(); });
   scheduler.outside(rng.between(0, 20'000), [this] { chaos_tick(); });
+  if (conductor_options.agent_door || conductor_options.cyborg_owner == CyborgOwner::agent) {
+    scheduler.outside(rng.between(0, 60'000), [this] { agent_looks(); });
+  }
   pass(rng.between(120'000, 1'200'000));
+  if (is_unwatched() && rng.chance(0.3)) worker_is_away();
 }
 
 void World::run_quiet() {

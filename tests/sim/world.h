@@ -102,6 +102,8 @@ struct Slot {
   std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t verified_ms = 0;        // and its last verification passed
   std::int64_t offered_dirty_since_ms = 0;
+  std::int64_t left_dirty_since_ms = 0;  // by Cyborg's tenant, unreserved
+  bool had_tenants = false;
   std::int64_t offered_unfit_since_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
@@ -129,12 +131,15 @@ inline constexpr std::uint64_t kDisownsFrom = 4'000'000'000'000'000ULL;
 // Instead of that, every device is Cyborg's, which writes to Placement whatever comes to its mind.
 inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
 // Not that, and Nova tells by name of each instance that it is about to delete, a zeroing how far
-// it is, and workers die between an erase and its release.
+// it is, and workers die between an erase and its release. Up to kUnwatchedFrom.
 inline constexpr std::uint64_t kEndsToldFrom = 8'000'000'000'000'000ULL;
 
 // Drives go unerased from one tenant to the next while no worker runs, and tenants move as Nova
 // moves them, with what comes in between. Before, Placement tells at once who a consumer is.
 inline constexpr std::uint64_t kTenantsFrom = 6'000'000'000'000'000ULL;
+
+// And nobody looks at the right moment (unwatched.cpp); tenants move here as well.
+inline constexpr std::uint64_t kUnwatchedFrom = 12'000'000'000'000'000ULL;
 
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
@@ -211,7 +216,7 @@ class World final {
   std::vector<std::int64_t> windows_ms;
   // From the moment when Cyborg un-reserved what is dirty to our reservation.
   std::vector<std::int64_t> unreserved_windows_ms;
-  std::uint64_t given_dirty = 0;  // by somebody else's doing
+  std::map<std::string, std::uint64_t> given_dirty;  // by whose doing, if not by ours
 
  private:
   // world.cpp
@@ -257,12 +262,27 @@ class World final {
 
   // nova_moves.cpp
   [[nodiscard]] bool has_tenants() const {
-    return !options_.scripted && options_.seed >= kTenantsFrom && options_.seed < kEndsToldFrom;
+    const bool moves = options_.seed >= kTenantsFrom && options_.seed < kEndsToldFrom;
+    return (!options_.scripted && moves) || is_unwatched();
   }
   bool nova_moves(Slot& slot);
   bool nova_passes_on(Slot& slot);
   void check_tenant(const Record& record, const JournalEntry& entry);
   [[nodiscard]] bool is_misnamed(const Slot& slot) const;
+
+  // unwatched.cpp
+  [[nodiscard]] bool is_unwatched() const;
+  void draw_unwatched();
+  void guest_writes_nothing(Slot& slot);
+  void tell_of_the_failed_build(const std::string& instance);
+  void worker_is_away();
+  void agent_asks_to_clean(const Slot& slot);
+  void agent_looks();
+  void agent_unreserves(Slot& slot);
+  [[nodiscard]] bool is_dirty(const Slot& slot);
+  void check_told_clean(const Slot& slot);
+  void check_left(Slot& slot, const Provider* provider);
+  void count_given_dirty(const Slot& slot, Offered offered);
 
   // cyborg_writes.cpp
   [[nodiscard]] bool cyborg_writes() const;
@@ -360,6 +380,7 @@ class World final {
   std::uint64_t next_serial_ = 1;
   std::uint64_t incarnation_ = 0;
   std::uint64_t boots_ = 1;
+  std::int64_t away_until_ms_ = 0;  // no worker is started before
   std::vector<Record> old_records_;
   WallMs last_order_at_;
   std::int64_t last_offer_check_ms_ = 0;
