@@ -40,6 +40,7 @@ constexpr std::array kTenancy = {Row{"instance", "Instance"},
                                  Row{"migration", "Moved by migration"},
                                  Row{"project", "Project"},
                                  Row{"user", "User"},
+                                 Row{"heard", "Heard of, not proven"},
                                  Row{"request_id", "Ordered by request"}};
 constexpr std::array kTimes = {Row{"started_at", "Cleaning started"},
                                Row{"verified_at", "Erasure verified"},

@@ -103,6 +103,13 @@ Decision decide_arq(const Notification& notification, const ArqRow& row, Decisio
   return decision;
 }
 
+// The host on which the instance's life begins or ends. Of a move the payload names the other one.
+std::string_view host_of_life(const KickRow& row, std::string_view named,
+                              std::string_view publisher) {
+  const bool by_payload = row.scope == KickScope::named_by_payload || publisher.empty();
+  return by_payload && !named.empty() ? named : publisher;
+}
+
 }  // namespace
 
 Decision decide(const Notification& notification) {
@@ -123,6 +130,7 @@ Decision decide(const Notification& notification) {
   }
   decision.verdict = Verdict::kick;
   decision.mark_allocated = row->mark;
+  decision.life = row->life;
   decision.why = row->why;
   if (row->mark) {
     look_after(kMarkDelaysS, decision);
@@ -139,6 +147,7 @@ Decision decide(const Notification& notification) {
     decision.hosts.erase(std::unique(decision.hosts.begin(), decision.hosts.end()),
                          decision.hosts.end());
     if (decision.hosts.empty()) decision.why += "; the message names no host, so any could be it";
+    if (!may_be_the_api) decision.life_host = host_of_life(*row, named, publisher);
   }
   decision.any_host = decision.hosts.empty();
   return decision;

@@ -10,6 +10,7 @@
 #include "handlers/bus/notification.h"
 #include "state/base/clock.h"
 #include "state/base/enum_names.h"
+#include "state/device/life.h"
 
 namespace reclaim {
 
@@ -29,6 +30,8 @@ struct Decision {
   std::string event_type;       // empty when it could not be read
   std::string why;              // a sentence for an operator, without a trailing full stop
   std::string instance_uuid;
+  Life life = Life::untold;  // of the instance,
+  std::string life_host;     // on this host; empty: the message does not say on which
   std::string request_id;
   std::optional<WallMs> sent_at;  // of the notification
   std::string message_id;

@@ -112,8 +112,11 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
       (assessment->facts.type == kTypeNvme || assessment->facts.by_steps == true) &&
       !device->record.cleanable();
   note_in_ledger(address, assessment->facts);
+  if (device->record.stage == Stage::available) {
+    assessment->facts.last_free = last_free(device->record);
+  }
   act_on(sighting, *assessment, device->record);
-  note_look(sighting);
+  note_look(sighting, *assessment);
   if (listed_now) context_.want_survey(kLookAgainMs);
 }
 
@@ -131,7 +134,7 @@ void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Re
 }
 
 // Told to Cyborg's agent, which must not take what an earlier survey saw for today's.
-void Assessor::note_look(const Sighting& sighting) {
+void Assessor::note_look(const Sighting& sighting, const Assessment& assessment) {
   LastLook& look = seen_[sighting.address].look;
   const auto& drive = sighting.drive;
   look.began = context_.survey.began_at;
@@ -142,6 +145,10 @@ void Assessor::note_look(const Sighting& sighting) {
       drive && (drive->identity || drive->counters || !is_managed(context_.policies, sighting));
   look.read = is_device && is_read;
   look.offered = look.read && !sighting.view->burned();
+  if (record.stage == Stage::available && is_device && sighting.view->free() &&
+      !assessment.trigger && !assessment.unsure) {
+    look.free_at = look.began;
+  }
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }
 

@@ -47,6 +47,7 @@ struct LastLook {
   bool read = false;     // its one provider, and the drive as far as it can be read where it stands
   bool offered = false;  // the provider was not reserved
   std::optional<nvme::Capabilities> capabilities;  // as a drive tells that can be read
+  WallMs free_at;  // of the last one that found it in the pool, free and not in doubt; 0: none
 };
 
 // Thread: the loop's.
@@ -93,6 +94,11 @@ class Assessor final {
     return seen(address).look;
   }
 
+  // Facts::last_free. Not before it came into the pool, whoever saw it there.
+  [[nodiscard]] WallMs last_free(const Record& record) const {
+    return std::max(seen(record.address).look.free_at, record.stage_since);
+  }
+
   // What the close watch looks at between two surveys: what is not clean.
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   [[nodiscard]] bool is_watched(const PciAddress& address) const;
@@ -117,7 +123,7 @@ class Assessor final {
   bool moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch);
   void act_on(const Sighting& sighting, Assessment& assessment, const Record& record);
   void apply(const PciAddress& address, const Assessment& assessment);
-  void note_look(const Sighting& sighting);
+  void note_look(const Sighting& sighting, const Assessment& assessment);
   void reserve_quarantined(const Sighting& sighting);
   void reserve_unrecorded(const Sighting& sighting);
   void register_drive(const Sighting& sighting);

@@ -1,6 +1,7 @@
 // The conductor's own part in a device's life: what follows from a durable record, what it is told,
 // and the planned stop.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -183,6 +184,19 @@ void Conductor::look_again_at(const std::string& instance) {
   }
 }
 
+// Until the certificate is made: what waited for the worker comes after the survey that it starts
+// with, and some ends of a life are told after the allocation is gone.
+void Conductor::add_heard(const PciAddress& address, Event& event) {
+  const Record& record = devices_.at(address).record;
+  if (record.unseen.until.ms == 0 || begins_tenancy(event.trigger)) return;
+  std::vector<std::string> heard = heard_.within(record.unseen, record.heard);
+  if (heard == record.heard) return;
+  ports_.log.info(log_name::kConductor,
+                  fmt::format("{}: no survey saw who had it; heard of, not proven: {}",
+                              to_string(address), fmt::join(heard, ", ")));
+  event.facts.heard = std::move(heard);
+}
+
 void Conductor::take(const Kick& kick) {
   if (stopping_) return;
   counters_.kicks += 1;
@@ -196,6 +210,8 @@ void Conductor::take(const Kick& kick) {
   ports_.log.info(log_name::kConductor, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   arqs_.hear(kick);
+  const bool newly_begun =
+      heard_.hear(kick, {options_.host, options_.node_names}, ports_.clock.now().wall);
   if (says_nothing_new(kick)) return;
   look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
@@ -204,15 +220,16 @@ void Conductor::take(const Kick& kick) {
     if (delay_s > 0) {
       want_survey(delay_s * 1000LL, kick.instance);
     } else if (!told_again) {
-      look_at_once(kick);
+      look_at_once(kick, newly_begun);
     }
   }
-  if (kick.delays_s.empty()) look_at_once(kick);
+  if (kick.delays_s.empty()) look_at_once(kick, newly_begun);
 }
 
-// A drive may be free, and all that it waits for is us. A tenancy is not over so soon.
-void Conductor::look_at_once(const Kick& kick) {
-  if (kick.mark_allocated) return want_survey(0);
+// A drive may be free, and all that it waits for is us; and a tenancy that has just begun may be
+// over before the pause between two surveys is. One that is known of is not over so soon.
+void Conductor::look_at_once(const Kick& kick, bool newly_begun) {
+  if (kick.mark_allocated && !newly_begun) return want_survey(0);
   schedule_.want_at_once();
 }
 

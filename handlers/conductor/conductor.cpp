@@ -75,6 +75,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
              {[this](const PciAddress& address, const Event& event) {
                 return is_over(address, event);
               },
+              [this](const PciAddress& address, Event& event) { add_heard(address, event); },
               [this](const PciAddress& address, const Record& before, const Update& update,
                      const std::string& detail) { transitioned(address, before, update, detail); },
               [this](const PciAddress& address) { settle(address); }}),

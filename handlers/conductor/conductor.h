@@ -41,6 +41,7 @@
 #include "handlers/conductor/taken_out.h"
 #include "handlers/conductor/write_fence.h"
 #include "handlers/survey/close_watch.h"
+#include "handlers/survey/heard.h"
 #include "handlers/survey/hearing.h"
 #include "handlers/survey/schedule.h"
 #include "handlers/survey/survey.h"
@@ -122,7 +123,8 @@ class Conductor final {
   // conduct.cpp: what follows from a durable record.
   [[nodiscard]] bool is_told_again(const Kick& kick);
   [[nodiscard]] bool says_nothing_new(const Kick& kick) const;
-  void look_at_once(const Kick& kick);
+  void look_at_once(const Kick& kick, bool newly_begun);
+  void add_heard(const PciAddress& address, Event& event);
   [[nodiscard]] bool is_over(const PciAddress& address, const Event& event) const;
   void settle(const PciAddress& address);
   void settle_certificate(const PciAddress& address);
@@ -173,6 +175,7 @@ class Conductor final {
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;
   Hearing hearing_;
+  HeardInstances heard_;
   CloseWatch watch_;
   std::set<PciAddress> unsettled_;  // for the next survey, besides those that do not rest
   struct {

@@ -156,6 +156,7 @@ std::string DeviceOrders::clean(const Device& device, Facts facts) {
   if (at_rest && !assessor_.is_unsure(address)) {
     return "it is available, and nothing says that it is not clean";
   }
+  if (at_rest) facts.last_free = assessor_.last_free(device.record);
   // While an instance has it, an ARQ that is let go would be missed when that is gone.
   const Stage stage = device.record.stage;
   const auto& sighting = admissions_.sighting(address);

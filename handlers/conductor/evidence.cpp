@@ -180,6 +180,7 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.migration = record.migration;
   out.project = record.project;
   out.user = record.user;
+  out.heard = record.heard;
   out.request_id = record.request_id;
   // What was done, not what would be done today: the plan is made again while it is in the pool.
   const auto evidence = evidence_of_json(record.evidence);

@@ -31,7 +31,7 @@ void Inbox::post(const PciAddress& address, Event event) {
 void Inbox::pump(const PciAddress& address) {
   Device& device = devices_.at(address);
   while (!device.saving && !device.inbox.empty() && !context_.stopping) {
-    const Event event = std::move(device.inbox.front());
+    Event event = std::move(device.inbox.front());
     device.inbox.pop_front();
     if (hooks_.is_over(address, event)) {
       context_.ports.log.warning(
@@ -41,6 +41,7 @@ void Inbox::pump(const PciAddress& address) {
                       to_string(address)));
       continue;
     }
+    hooks_.add_heard(address, event);
     auto update = step(device.record, event, context_.ports.clock.now().wall);
     if (!update) {
       stale_events_ += 1;
@@ -57,7 +58,8 @@ void Inbox::pump(const PciAddress& address) {
       const LedgerEntry* known = context_.on_ledger(address);
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;
-      forget_tenancy(update->record);
+      // What the record has of a tenancy now is the next one's, which nobody saw.
+      if (event.trigger != Trigger::released_unseen) forget_tenancy(update->record);
     }
     JournalEntry entry{to_string(address),
                        std::string(to_string(device.record.stage)),

@@ -19,6 +19,8 @@ class Inbox final {
   struct Hooks {
     // The event asks for what is over; it is dropped.
     std::function<bool(const PciAddress& address, const Event& event)> is_over;
+    // What was heard meanwhile of the tenancy on record, into the event's facts.
+    std::function<void(const PciAddress& address, Event& event)> add_heard;
     // The record that the event made is durable: its effect is due. `detail`: the event's.
     std::function<void(const PciAddress& address, const Record& before, const Update& update,
                        const std::string& detail)>

@@ -43,6 +43,9 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   kick.instance = decision.instance_uuid;
   kick.request_id = decision.request_id;
   kick.mark_allocated = decision.mark_allocated;
+  kick.life = decision.life;
+  kick.host = std::move(decision.life_host);
+  kick.sent_at = decision.sent_at.value_or(WallMs{});
   // A mark is looked at when the table says; for the rest the operator's option stands.
   kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
   KickHosts to = KickHosts::called;

@@ -61,6 +61,7 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit("migration", certificate.migration, sparse);              // of schema 2, and the next
   visit("project", certificate.project, sparse);
   visit("user", certificate.user, sparse);
+  visit("heard", certificate.heard, sparse);
   visit("capacity_bytes", certificate.capacity_bytes);
   visit("tags", certificate.tags, sparse);  // younger, and these
   visit("policies", certificate.policies, sparse);

@@ -92,6 +92,17 @@ struct Rest {
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 
+// Within which somebody had a device whom nobody saw: from the last look that found it clean and
+// free, or from its verification where its release is in doubt, until it was known to be dirty.
+struct Gap {
+  WallMs from;
+  WallMs until;  // 0: there is none
+  friend bool operator==(const Gap&, const Gap&) = default;
+};
+
+// How many instances are heard of at a time, of one host and of one device.
+inline constexpr std::size_t kHeardMax = 64;
+
 // How `waiting_for` ends where nothing tells an operator's hold from a tenancy that nobody saw: his
 // order to clean ends the doubt.
 inline constexpr std::string_view kCleanInDoubt = ", `reclaim device clean` it";
@@ -160,6 +171,11 @@ struct Record {
   std::string project;  // of the consumer, as Placement says; empty: not told, and the next
   std::string user;
   std::string request_id;  // of the order that led here
+  // Of a tenancy that was not seen: when it was, and the UUIDs of the instances whose life on this
+  // host the notifications put within that time. Whether one of them had the device is not proven,
+  // and nothing rests on it.
+  Gap unseen;
+  std::vector<std::string> heard;
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
   std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
   // What the ARQ's attach handle, or else the configuration, said of libvirt's managed mode when
@@ -265,6 +281,7 @@ struct Certificate {
   std::string migration;        // the record's, and the next
   std::string project;
   std::string user;
+  std::vector<std::string> heard;
   std::string request_id;
   std::string method;              // "sanitize_crypto"
   std::string sanitization_class;  // "purge" or "clear"

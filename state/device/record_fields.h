@@ -85,6 +85,9 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("migration", record.migration, younger);
   visit("project", record.project, younger);
   visit("user", record.user, younger);
+  visit("unseen_from", record.unseen.from, younger);
+  visit("unseen_until", record.unseen.until, younger);
+  visit.text("heard", record.heard, decode_words, younger, encode_words);
   visit("request_id", record.request_id);
   visit("tenancy_seen_at", record.tenancy_seen_at);
   visit("arq", record.arq, younger);

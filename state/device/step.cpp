@@ -20,6 +20,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.migration, facts.migration);
   take(record.project, facts.project);
   take(record.user, facts.user);
+  take(record.heard, facts.heard);
   take(record.flow, facts.flow);
   take(record.type, facts.type);
   take(record.by_steps, facts.by_steps);
@@ -119,12 +120,19 @@ Rest as_released(const Record& record) {
           record.handed_over};
 }
 
-void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts) {
+void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, WallMs now) {
   record.held = false;
   // Somebody may have had it since, whom nobody saw: then it is the last tenancy of which nothing
   // is known. Where nobody can have, the facts say so and name the tenant that is on record.
   const bool was_withheld = on == Trigger::look_changed && !record.waiting_for.empty();
-  if ((from == Stage::confirming || was_withheld) && !facts.instance) forget_tenancy(record);
+  if ((from == Stage::confirming || was_withheld) && !facts.instance) {
+    forget_tenancy(record);
+    record.unseen = {record.verified_at, now};
+  }
+  if (from == Stage::available && record.instance_source == InstanceSource::not_seen &&
+      facts.last_free) {
+    record.unseen = {*facts.last_free, now};
+  }
   const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps;
   if (ordered) record.clean_start = CleanStart::ordered;
   // An operator's later word replaces the former; and what he named was for the device before.
@@ -186,7 +194,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       break;
     case Stage::pending_cleaning:
       if (on == Trigger::released_unseen) certify(record, facts, now);
-      enter_pending(record, from, on, facts);
+      enter_pending(record, from, on, facts, now);
       break;
     case Stage::guarding:
       record.attempts += 1;
@@ -358,6 +366,8 @@ void forget_tenancy(Record& record) {
   record.migration.clear();
   record.project.clear();
   record.user.clear();
+  record.unseen = {};
+  record.heard.clear();
   record.request_id.clear();
 }
 

@@ -21,6 +21,8 @@ struct Facts {
   std::optional<std::string> migration;
   std::optional<std::string> project;
   std::optional<std::string> user;
+  std::optional<std::vector<std::string>> heard;
+  std::optional<WallMs> last_free;  // of a device in the pool: when it was last seen clean and free
   std::optional<Flow> flow;
   std::optional<std::string> type;
   std::optional<bool> by_steps;

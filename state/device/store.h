@@ -14,6 +14,7 @@
 
 #include "state/base/callback.h"
 #include "state/device/arq.h"
+#include "state/device/life.h"
 #include "state/device/order.h"
 #include "state/device/record.h"
 
@@ -48,6 +49,9 @@ struct Kick {
   bool mark_allocated = false;  // an instance is being built or deleted: look who holds what
   std::vector<int> delays_s;    // survey after each of these
   std::string arq;  // of an ARQ's notification (`reason`): the ARQ as JSON (state/device/arq.h)
+  Life life = Life::untold;  // of the instance,
+  std::string host = {};     // on this one; empty: the message does not say on which
+  WallMs sent_at = {};       // as the sender's clock had it; 0: not told
 };
 
 // What a worker says of itself under reclaim:{HOST}:alive, for as long as it goes on saying it.

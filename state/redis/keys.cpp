@@ -76,6 +76,9 @@ void visit_fields(Visit& visit, field::Of<Kick> auto& kick) {
   visit("mark_allocated", kick.mark_allocated, lenient);
   visit.text("delays_s", kick.delays_s, redis_keys::delays_from, lenient, redis_keys::delays_text);
   visit("arq", kick.arq, lenient);
+  visit.text("life", kick.life, parse_life, lenient);
+  visit("host", kick.host, lenient);
+  visit("sent_at", kick.sent_at, lenient);
 }
 
 template <typename Visit>
@@ -136,7 +139,7 @@ Kick kick_from_fields(const std::string& id,
   Kick kick = field::from_texts<Kick>(last_of_each(fields));
   kick.id = id;
   for (std::string* word :
-       {&kick.reason, &kick.command, &kick.address, &kick.instance, &kick.request_id}) {
+       {&kick.reason, &kick.command, &kick.address, &kick.instance, &kick.request_id, &kick.host}) {
     word->resize(std::min(word->size(), kKickWordBytesMax));
   }
   return kick;

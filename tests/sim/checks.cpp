@@ -269,6 +269,7 @@ void World::check_saved(const Record& record) {
   if (!record.certificate_id.empty() && !disk.certificates.contains(record.certificate_id)) {
     certificates_owed_.insert(record.certificate_id);
   }
+  check_heard(record);
   if (!options_.scripted) remember_record(record);
   chaos_at(record);
   Slot& slot = slot_at(record.address);

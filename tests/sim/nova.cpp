@@ -8,7 +8,8 @@ namespace reclaim::sim {
 
 void World::nova_allocates(Slot& slot) {
   Provider* provider = provider_of(slot);
-  const std::string consumer = fmt::format("instance-{}", next_tenancy_);
+  const std::string consumer =
+      next_instance.empty() ? fmt::format("instance-{}", next_tenancy_) : next_instance;
   if (provider == nullptr || !placement.allocate(provider->row.uuid, consumer)) return;
   slot.tenancy = next_tenancy_++;
   slot.consumer = slot.instance = consumer;
@@ -23,6 +24,7 @@ void World::nova_allocates(Slot& slot) {
   slot.unreserved_ms = 0;
   slot.blamed = provider->offered != Offered::by_us;
   say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
+  life_begins(slot);
   check_given(slot, *provider);
   slot.had_tenants = true;
 }
@@ -93,6 +95,7 @@ void World::nova_deallocates(Slot& slot) {
     if (slot.cyborg && provider->inventory.reserved == 0) provider->offered = Offered::left;
   }
   if (has_tenants()) placement.delete_consumer(slot.instance);
+  life_ends(slot);
   slot.taken_ms = 0;
   say(fmt::format("nova: {} leaves {}", slot.consumer, to_string(slot.address)));
   slot.phase = Phase::none;
@@ -116,7 +119,8 @@ void World::nova_ends(Slot& slot) {
   if (rng.chance(0.12)) {
     nova_deallocates(slot);
     slot.phase = Phase::ghost;
-    return notify(false);
+    notify(false);
+    return tell_life(slot, Life::ends);
   }
   guest_leaves(slot);
   // Nova deletes the ARQ before the allocation, and only logs where that fails.
@@ -154,6 +158,7 @@ void World::nova_tick(std::size_t index) {
     case Phase::claimed:
       nova_burns(slot);
       notify(true);
+      tell_life(slot, Life::begins);
       next_ms = rng.between(0, 5'000);
       break;
     case Phase::building:
@@ -164,6 +169,7 @@ void World::nova_tick(std::size_t index) {
         cyborg_unbinds(slot);
         nova_deallocates(slot);  // the build failed
         notify(false);
+        tell_life(slot, Life::fails);
         break;
       }
       nova_boots(slot);
@@ -180,6 +186,7 @@ void World::nova_tick(std::size_t index) {
       if (has_tenants() && nova_passes_on(slot)) break;
       nova_deallocates(slot);
       notify(false);
+      tell_life(slot, Life::ends);
       break;
     case Phase::ghost:
       if (rng.chance(0.5) && !drive_of(slot).running && slot.is_drive) {

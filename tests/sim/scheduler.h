@@ -21,7 +21,11 @@ class Scheduler final : public Clock, public Timers {
   [[nodiscard]] Now now() const override;
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   // Somebody sets the wall clock.
-  void shift_wall_clock(std::int64_t by_ms) { wall_offset_ms_ += by_ms; }
+  void shift_wall_clock(std::int64_t by_ms) {
+    wall_offset_ms_ += by_ms;
+    wall_clock_set_ = true;
+  }
+  [[nodiscard]] bool is_wall_clock_set() const { return wall_clock_set_; }
 
   // Timers of the worker now running.
   std::uint64_t after(std::int64_t delay_ms, Once<> on_fire) override;
@@ -62,6 +66,7 @@ class Scheduler final : public Clock, public Timers {
   Rng& rng_;
   std::int64_t now_ms_ = 1'000;
   std::int64_t wall_offset_ms_ = 1'763'640'000'000;
+  bool wall_clock_set_ = false;
   std::uint64_t worker_ = 1;
   std::uint64_t next_timer_ = 1;
   std::uint64_t steps_ = 0;

@@ -202,6 +202,7 @@ void World::start_worker() {
         if (which != incarnation_ || !conductor) return;
         note_interrupted();
         note_disowned();
+        bring_waiting();
       });
       return;
     }

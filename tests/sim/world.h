@@ -130,8 +130,8 @@ inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
 inline constexpr std::uint64_t kDisownsFrom = 4'000'000'000'000'000ULL;
 // Instead of that, every device is Cyborg's, which writes to Placement whatever comes to its mind.
 inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
-// Not that, and Nova tells by name of each instance that it is about to delete, a zeroing how far
-// it is, and workers die between an erase and its release. Up to kUnwatchedFrom.
+// Not that, and Nova tells by name of each instance that begins, ends or is to be deleted, a
+// zeroing how far it is, and workers die between an erase and its release. Up to kUnwatchedFrom.
 inline constexpr std::uint64_t kEndsToldFrom = 8'000'000'000'000'000ULL;
 
 // Drives go unerased from one tenant to the next while no worker runs, and tenants move as Nova
@@ -188,6 +188,7 @@ class World final {
   void tenancy_ends(std::size_t slot = 0);    // left burned
 
   std::function<Status(std::uint16_t, std::uint16_t, const PciAddress&)> one_claimant;
+  std::string next_instance;            // of a scripted world; empty: a name of its own
   std::vector<OperatorStep> own_steps;  // of every device
   bool manual = false;                  // cleaned only when an operator says so
   RolePolicies roles;                   // [policy:NAME] sections that there are
@@ -283,6 +284,14 @@ class World final {
   void check_told_clean(const Slot& slot);
   void check_left(Slot& slot, const Provider* provider);
   void count_given_dirty(const Slot& slot, Offered offered);
+
+  // lives.cpp
+  void life_begins(const Slot& slot);
+  void life_ends(const Slot& slot);
+  void tell_life(const Slot& slot, Life life);
+  void bring_later(const Kick& kick);
+  void bring_waiting();
+  void check_heard(const Record& record);
 
   // cyborg_writes.cpp
   [[nodiscard]] bool cyborg_writes() const;
@@ -395,7 +404,15 @@ class World final {
   // Of each certificate that the ledger had before its release, when its drive was verified.
   std::map<std::string, std::int64_t> certificates_verified_ms_;
   std::map<std::string, std::string> moved_from_;  // a migration's instance
-  std::set<std::string> certificates_owed_;        // ids in records; Redis forgetting them excuses
+  struct Gone {
+    std::int64_t from_ms = 0;
+    std::int64_t until_ms = 0;  // 0: it lives
+  };
+  std::map<std::string, Gone> lives_;  // of instances that had a device here, by UUID
+  // By the wall clock's end of it: when its device was verified last, and recorded as dirty.
+  std::map<std::pair<PciAddress, std::int64_t>, Gone> gaps_;
+  std::vector<Kick> waiting_;                // for a worker, at the broker
+  std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
 };
 
 }  // namespace reclaim::sim

@@ -63,7 +63,8 @@ class RandomRecords final {
     record.stage = static_cast<Stage>(number(kStageCount - 1));
     record.epoch = wide() % (kStoredEpochMax + 1);
     for (WallMs* at : {&record.stage_since, &record.updated_at, &record.tenancy_seen_at,
-                       &record.cleaning_started_at, &record.verified_at, &record.certificate_at}) {
+                       &record.cleaning_started_at, &record.verified_at, &record.certificate_at,
+                       &record.unseen.from, &record.unseen.until}) {
       at->ms = number(3) == 0 ? 0 : 1'700'000'000'000 + number(2'000'000'000);
     }
     for (bool* flag : {&record.held, &record.maintenance, &record.erase_begun, &record.planned_stop,
@@ -74,6 +75,7 @@ class RandomRecords final {
       record.plan.push_back(CleanStep{text(), text(), static_cast<int>(number(200)) - 100,
                                       number(1) == 0 ? "" : R"({"n":1,"deep":{"list":[1,2]}})"});
     }
+    for (std::uint32_t heard = number(3); heard > 0; --heard) record.heard.push_back(text());
     record.progress_percent = number(1000) / 10.0;
     record.progress_eta_s = static_cast<std::int64_t>(number(5000)) - 1;
     record.progress_message = text();
@@ -175,6 +177,9 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "migration",
                                           "project",
                                           "user",
+                                          "unseen_from",
+                                          "unseen_until",
+                                          "heard",
                                           "hardware",
                                           "boot_id",
                                           "found_serial",

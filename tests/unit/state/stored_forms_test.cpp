@@ -51,6 +51,8 @@ Record full_record() {
   record.instance = "i1";
   record.instance_source = InstanceSource::arq;
   record.migration = "m1";
+  record.unseen = {WallMs{900}, WallMs{901}};
+  record.heard = {"h1", "h2"};
   record.project = "pr1";
   record.user = "us1";
   record.request_id = "req";
@@ -141,6 +143,7 @@ TEST(StoredForms, ARecord) {
       "found_serial=fs\n"
       "handed_over=true\n"
       "hardware=hw\n"
+      "heard=[\"h1\",\"h2\"]\n"
       "held=true\n"
       "host=h1\n"
       "instance=i1\n"
@@ -180,6 +183,8 @@ TEST(StoredForms, ARecord) {
       "timeline=[{\"stage\":\"guarding\",\"at\":\"2025-11-20T21:22:44.123Z\"},"
       "{\"stage\":\"erasing\",\"at\":\"2025-11-20T21:22:45.000Z\"}]\n"
       "type=NVME\n"
+      "unseen_from=1970-01-01T00:00:00.900Z\n"
+      "unseen_until=1970-01-01T00:00:00.901Z\n"
       "updated_at=2025-11-20T21:22:45.000Z\n"
       "user=us1\n"
       "uuid=u1\n"
@@ -223,6 +228,7 @@ TEST(StoredForms, ARecord) {
             "found_serial=\n"
             "handed_over=false\n"
             "hardware=\n"
+            "heard=[]\n"
             "held=false\n"
             "host=\n"
             "instance=\n"
@@ -256,6 +262,7 @@ TEST(StoredForms, ARecord) {
             "tenancy_seen_at=\n"
             "timeline=[]\n"
             "type=NVME\n"
+            "unseen_from=\nunseen_until=\n"
             "updated_at=\n"
             "user=\n"
             "uuid=\n"
@@ -378,6 +385,7 @@ Certificate full_certificate() {
   out.instance = "i1";
   out.instance_source = "arq";
   out.migration = "m1";
+  out.heard = {"h1", "h2"};
   out.project = "pr1";
   out.user = "us1";
   out.request_id = "req";
@@ -400,7 +408,7 @@ TEST(StoredForms, ACertificate) {
             "Y\",\"firmware\":\"FW\",\"provider\":\"p1\",\"instance\":\"i1\",\"request_id\":"
             "\"req\",\"method\":\"sanitize_crypto\",\"sanitization_class\":\"purge\",\"tool_"
             "version\":\"1.0\",\"instance_source\":\"arq\",\"migration\":\"m1\",\"project\":"
-            "\"pr1\",\"user\":\"us1\","
+            "\"pr1\",\"user\":\"us1\",\"heard\":[\"h1\",\"h2\"],"
             "\"capacity_bytes\":18446744073709551615,"
             "\"evidence\":{\"b\":1,\"a\":[true]},\"verification\":\"not "
             "JSON\",\"findings\":\"\",\"started_at\":\"2025-11-20T21:22:44.123Z\",\"verified_at\":"
@@ -505,12 +513,15 @@ TEST(StoredForms, ALineOfTheLedger) {
 }
 
 TEST(StoredForms, AKick) {
-  const Kick kick{"1-0", "r", "cleanup_device", "0000:c1:00.1", "i1", "req", true, {0, 30}, "{}"};
+  const Kick kick{"1-0", "r",     "cleanup_device", "0000:c1:00.1", "i1",        "req",
+                  true,  {0, 30}, "{}",             Life::ends,     "compute-1", WallMs{1'000}};
   EXPECT_EQ(words_of(redis_keys::kick_fields(kick)),
             "reason|r|command|cleanup_device|address|0000:c1:00.1|instance|i1|request_id|req|mark_"
-            "allocated|true|delays_s|0,30|arq|{}|");
+            "allocated|true|delays_s|0,30|arq|{}|life|ends|host|compute-1|sent_at|1970-01-01T00:00:01.000Z"
+            "|");
   EXPECT_EQ(words_of(redis_keys::kick_fields(Kick{})),
-            "reason||command||address||instance||request_id||mark_allocated|false|delays_s||arq||");
+            "reason||command||address||instance||request_id||mark_allocated|false|delays_s||arq||life|"
+            "|host||sent_at||");
   const Kick back = redis_keys::kick_from_fields("2-0", {{"reason", std::string(300, 'r')},
                                                          {"mark_allocated", "true"},
                                                          {"delays_s", "1,2"},
