@@ -100,6 +100,9 @@ inline Result<Ok> push(const World& world, const std::string& reason) {
   kick.instance = "an-instance";
   kick.mark_allocated = true;
   kick.delays_s = {0, 5, 30};
+  kick.life = Life::ends;
+  kick.host = world.host;
+  kick.sent_at = WallMs{1'700'000'000'123};
   return ask<Ok>(world, [&](Callback<Ok> done) {
     world.store().push_kick(world.host, kick, std::move(done));
   });
@@ -228,6 +231,9 @@ inline void kicks_come_in_order_until_acknowledged(const World& world) {
   EXPECT_EQ(first[0].instance, "an-instance");
   EXPECT_TRUE(first[0].mark_allocated);
   EXPECT_EQ(first[0].delays_s, (std::vector<int>{0, 5, 30}));
+  EXPECT_EQ(first[0].life, Life::ends);
+  EXPECT_EQ(first[0].host, world.host);
+  EXPECT_EQ(first[0].sent_at.ms, 1'700'000'000'123);
   EXPECT_EQ(first[1].reason, "two");
   ASSERT_TRUE(ack(world, {first[0].id}).ok());
   world.restart();

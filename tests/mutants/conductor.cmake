@@ -29,7 +29,7 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certifica
       }(),]])
 unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp *EarlierTenancy
   "a certificate names an instance that had the drive before another, whom nobody saw"
-  [[      forget_tenancy(update->record);
+  [[      if (event.trigger != Trigger::released_unseen) forget_tenancy(update->record);
 ]]
   [[]])
 unit_mutant(unseen_releases_are_not_certified conductor handlers/conductor/release.cpp
@@ -88,7 +88,7 @@ unit_mutant(unseen_releases_are_errors conductor handlers/conductor/conduct.cpp
   [[;]])
 unit_mutant(tenants_are_named_in_doubt conductor state/device/step.cpp ReleaseUnseen.*
   "a certificate names a tenant whom another one may have followed"
-  [[ && !facts.instance) forget_tenancy(record);]] [[ && false) forget_tenancy(record);]])
+  [[was_withheld) && !facts.instance) {]] [[was_withheld) && false) {]])
 unit_mutant(blind_surveys_end_holds conductor handlers/survey/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
@@ -471,7 +471,7 @@ unit_mutant(hurry_asks_a_slow_placement conductor handlers/survey/schedule.cpp H
 unit_mutant(ends_wait_for_the_spacing conductor handlers/conductor/conduct.cpp
   Schedule.WhatEndsATenancy*
   "a drive whose instance is gone waits two seconds for its worker"
-  [[  if (kick.mark_allocated) return want_survey(0);]] [[  return want_survey(0);]])
+  [[  if (kick.mark_allocated && !newly_begun) return want_survey(0);]] [[  return want_survey(0);]])
 unit_mutant(known_ends_are_looked_at conductor handlers/conductor/conduct.cpp
   Schedule.NoSurvey*
   "the survey that nobody needs puts off the one that frees the drive"
@@ -524,3 +524,45 @@ unit_mutant(former_tenants_project state state/device/step.cpp Step.WhatIsPassed
   "a tenancy bears the project of the one before"
   [[  record.project.clear();
 ]] "")
+
+# Whom notifications alone tell of.
+unit_mutant(heard_of_is_the_tenant conductor handlers/conductor/conduct.cpp HeardOf.ATenantWhom*
+  "a certificate names as the tenant who was only heard of"
+  [[  event.facts.heard = std::move(heard);]]
+  [[  event.facts.name_tenant(heard.front(), InstanceSource::allocation);]])
+unit_mutant(heard_of_elsewhere conductor handlers/survey/heard.cpp Heard.*AnotherHost
+  "a certificate names an instance that lived on another host"
+  [[ : !here.has(kick.host)) return false;]] [[ : false) return false;]])
+unit_mutant(who_lives_on_had_it conductor handlers/survey/heard.cpp Heard.NamesWhose*
+  "a certificate names an instance that goes on living with another device"
+  [[    if (lies_within && life.began <= life.ended) known]] [[    if (lies_within) known]])
+unit_mutant(who_comes_later_had_it conductor handlers/survey/heard.cpp Heard.DoesNotNameWhoBegan*
+  "a certificate names an instance that was built while the drive was being erased"
+  [[ && life.began <= gap.until;]] [[;]])
+unit_mutant(all_are_remembered conductor handlers/survey/heard.cpp Heard.RemembersTheNewest*
+  "the worker grows with every instance of its host"
+  [[  forget_the_oldest();
+]] "")
+unit_mutant(seen_free_is_forgotten conductor handlers/conductor/assessor.cpp HeardOf.ATenantWhom*
+  "a certificate names whoever lived since the last release, though the drive was seen free since"
+  [[    look.free_at = look.began;]] "")
+unit_mutant(doubt_is_seen_free conductor handlers/conductor/assessor.cpp HeardOf.OfABuild*
+  "whose build failed is not named, because the drive was looked at while it was in doubt"
+  [[!assessment.trigger && !assessment.unsure) {]] [[!assessment.trigger) {]])
+unit_mutant(heard_of_for_the_next conductor state/device/step.cpp HeardOf.*
+  "a certificate names who was heard of in an earlier tenancy"
+  [[  record.heard.clear();
+]] "")
+unit_mutant(a_lost_release_hears_nobody conductor state/device/step.cpp HeardOf.InTheTime*
+  "who had a drive behind a release that nobody saw is not named"
+  [[    record.unseen = {record.verified_at, now};
+]] "")
+unit_mutant(who_begins_waits conductor handlers/conductor/conduct.cpp FirstLook.WhoBegins*
+  "an instance of two seconds is over before the survey that would have named it"
+  [[  if (kick.mark_allocated && !newly_begun) return]] [[  if (kick.mark_allocated) return]])
+unit_mutant(who_begins_hurries_always conductor handlers/conductor/conduct.cpp FirstLook.Once*
+  "each event of an instance is in a hurry that the end of another one needs"
+  [[  if (kick.mark_allocated && !newly_begun) return]] [[  if (false) return]])
+unit_mutant(life_where_the_payload_says handlers handlers/bus/kick.cpp Kick.TellsOn*
+  "an instance that moved away is heard of where it went"
+  [[row.scope == KickScope::named_by_payload || publisher.empty();]] [[true;]])

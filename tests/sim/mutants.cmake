@@ -342,3 +342,8 @@ sim_tenants_mutant(survey_counts_from_its_beginning handlers/conductor/assessor.
 sim_mutant(held_without_a_word handlers/survey/hold.cpp
   "what a tenant or a failed build left reserved stays so for good, and nobody is told why"
   [[  if (may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {]] [[  if (false) {]])
+
+# Whom notifications alone tell of.
+sim_lives_mutant(heard_of_at_any_time handlers/survey/heard.cpp
+  "a certificate names an instance that was gone before the drive was given back to anybody"
+  [[gap.from <= life.began && ]] "")

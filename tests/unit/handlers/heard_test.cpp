@@ -152,9 +152,9 @@ struct HeardOf : ::testing::Test {
   [[nodiscard]] Certificate certificate() {
     return *decode_certificate(world.disk.certificates.at(world.record().certificate_id));
   }
-  void expect_cleaned() {
+  void expect_cleaned(std::uint64_t times = 1) {
     EXPECT_EQ(world.record().stage, Stage::available);
-    EXPECT_EQ(world.erases, 1U);
+    EXPECT_EQ(world.erases, times);
     EXPECT_EQ(world.provider().inventory.reserved, 0);
     EXPECT_EQ(certificate().instance, "");
     EXPECT_EQ(certificate().instance_source, "not_seen");
@@ -169,8 +169,9 @@ struct HeardOf : ::testing::Test {
 };
 
 TEST_F(HeardOf, ATenantWhomNoSurveySawIsInTheCertificateAndNotTakenForProven) {
-  hear(Life::begins, b, 2 * kMinuteMs);
-  hear(Life::ends, b, kMinuteMs);
+  hear(Life::begins, b);
+  hear(Life::ends, b);
+  world.pass(2 * kMinuteMs);  // in which it is seen free
   tenancy();
   hear(Life::begins, a, 2'500);
   world.pass(500);
@@ -248,6 +249,31 @@ TEST_F(HeardOf, InTheTimeOfALostReleaseToo) {
   EXPECT_THAT(certificate().heard, ElementsAre(a));
   EXPECT_EQ(certificate().instance_source, "not_seen");
   EXPECT_EQ(world.failure.value_or(""), "");
+}
+
+// Until the operator says that it was no hold of his.
+TEST_F(HeardOf, OfABuildThatFailedAndIsLeftToTheOperatorToo) {
+  world.conductor_options.failed_builds = FailedBuilds::wait;
+  tenancy();
+  world.kick({0});
+  world.pass(kHourMs);
+  world.kill_worker();
+  const std::string uuid = world.provider().row.uuid;
+  ASSERT_TRUE(world.placement.allocate(uuid, a));
+  world.placement.set_reserved_by(Offered::no, uuid, 1);
+  world.pass(1'500);
+  world.placement.deallocate(uuid, a);
+  const std::int64_t failed = now();
+  world.pass(kMinuteMs);
+  world.start_worker();
+  world.pass(kHourMs);
+  ASSERT_EQ(world.erases, 1U);
+  hear(Life::fails, a, now() - failed);
+  hear(Life::begins, b, 5 * kMinuteMs);
+  world.command("clean", world.slots[0].address);
+  world.pass(kHourMs);
+  EXPECT_THAT(certificate().heard, ElementsAre(a));
+  expect_cleaned(2);
 }
 
 // Of a device in the pool nothing follows from it, whatever is told.

@@ -101,6 +101,39 @@ TEST(Kick, ResizeConfirmNamesSourceAndDestination) {
               ElementsAre("dest", "src"));
 }
 
+std::string life_of(const Decision& decision) {
+  return std::string(to_string(decision.life)) + " at " + decision.life_host;
+}
+
+// Where the payload names the other host of a move, the publisher's is meant.
+TEST(Kick, TellsOnWhichHostALifeBeginsOrEnds) {
+  const auto of = [](std::string_view event_type) {
+    return life_of(decide_versioned(event_type, "nova-compute:publisher", "\"payload\""));
+  };
+  EXPECT_EQ(of("instance.create.end"), "begins at publisher");
+  EXPECT_EQ(of("instance.resize_prep.start"), "begins at publisher");
+  EXPECT_EQ(of("instance.live_migration_pre.end"), "begins at publisher");
+  EXPECT_EQ(of("instance.resize_confirm.end"), "ends at publisher");
+  EXPECT_EQ(of("instance.live_migration_post.end"), "ends at publisher");
+  EXPECT_EQ(of("instance.live_migration_rollback_dest.end"), "ends at publisher");
+  EXPECT_EQ(of("instance.resize.error"), "ends at publisher");
+  EXPECT_EQ(of("instance.create.error"), "fails at publisher");
+  EXPECT_EQ(of("instance.delete.start"), " at publisher");
+  EXPECT_EQ(of("instance.delete.end"), "ends at payload");
+  EXPECT_EQ(of("instance.evacuate"), " at ");
+  EXPECT_EQ(life_of(decide_legacy("compute.instance.finish_resize.end", "compute.a", "\"b\"")),
+            "begins at a");
+  EXPECT_EQ(life_of(decide_versioned("instance.shelve_offload.end", "nova-compute:a", "null")),
+            "ends at a");
+  EXPECT_EQ(life_of(decide_versioned("instance.delete.end", "nova-compute:a", "null")),
+            "ends at a");
+  EXPECT_EQ(life_of(decide_versioned("instance.delete.end", "nova-api:api1", "\"a\"")),
+            "ends at a");
+  EXPECT_EQ(life_of(decide_versioned("instance.delete.end", "nova-api:api1", "null")), "ends at ");
+  EXPECT_EQ(life_of(decide_legacy("compute.instance.delete.end", "compute.api1", "null")),
+            "ends at ");
+}
+
 TEST(Kick, WhatNamesTheWrongHostLooksEverywhere) {
   for (const auto& [versioned, legacy] :
        {std::pair{"instance.resize_revert.end", "compute.instance.resize.revert.end"},

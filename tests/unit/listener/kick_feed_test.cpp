@@ -107,6 +107,16 @@ std::string deleted_on(const std::string& host) {
          host + R"(","uuid":"178b0921-8f85-4257-88b6-2e743b5a975c"}}})";
 }
 
+TEST_F(KickFeedTest, TellsWhoseLifeEndedWhereAndWhen) {
+  store.known = {burned("a")};
+  std::string body = deleted_on("a");
+  body.insert(1, R"("timestamp":"2026-11-20 12:03:08.732315",)");
+  take(body);
+  EXPECT_EQ(store.kicks.back().life, Life::ends);
+  EXPECT_EQ(store.kicks.back().host, "a");
+  EXPECT_EQ(to_iso8601(store.kicks.back().sent_at), "2026-11-20T12:03:08.732Z");
+}
+
 // Anybody on the bus can invent names; each would be a stream in Redis.
 TEST_F(KickFeedTest, AHostThatNeverAnnouncedItselfIsToldNothing) {
   store.known = {burned("a")};

@@ -1,5 +1,5 @@
 // What is stored and signed, to the byte: records, ARQs, orders, certificates, audit entries, lines
-// of the ledger, kicks, hosts, the journal. Other versions read them, and seals rest on them.
+// of the ledger, hosts, the journal. Other versions read them, and seals rest on them.
 #include <gtest/gtest.h>
 
 #include "state/certificate/mac_key.h"
@@ -510,29 +510,6 @@ TEST(StoredForms, ALineOfTheLedger) {
   LedgerEntry expected = full_entry();
   expected.enrolled_serial = "X?Y";
   EXPECT_EQ(back->entries.at(kAddress), expected);
-}
-
-TEST(StoredForms, AKick) {
-  const Kick kick{"1-0", "r",     "cleanup_device", "0000:c1:00.1", "i1",        "req",
-                  true,  {0, 30}, "{}",             Life::ends,     "compute-1", WallMs{1'000}};
-  EXPECT_EQ(words_of(redis_keys::kick_fields(kick)),
-            "reason|r|command|cleanup_device|address|0000:c1:00.1|instance|i1|request_id|req|mark_"
-            "allocated|true|delays_s|0,30|arq|{}|life|ends|host|compute-1|sent_at|1970-01-01T00:00:01.000Z"
-            "|");
-  EXPECT_EQ(words_of(redis_keys::kick_fields(Kick{})),
-            "reason||command||address||instance||request_id||mark_allocated|false|delays_s||arq||life|"
-            "|host||sent_at||");
-  const Kick back = redis_keys::kick_from_fields("2-0", {{"reason", std::string(300, 'r')},
-                                                         {"mark_allocated", "true"},
-                                                         {"delays_s", "1,2"},
-                                                         {"arq", std::string(300, 'a')},
-                                                         {"new", "x"}});
-  EXPECT_EQ(back.id, "2-0");
-  EXPECT_EQ(back.reason, std::string(255, 'r'));
-  EXPECT_EQ(back.arq, std::string(300, 'a'));
-  EXPECT_TRUE(back.mark_allocated);
-  EXPECT_EQ(back.delays_s, (std::vector<int>{1, 2}));
-  EXPECT_TRUE(redis_keys::kick_from_fields("", {{"delays_s", "1,x"}}).delays_s.empty());
 }
 
 TEST(StoredForms, AHost) {
