@@ -60,6 +60,7 @@ void DeviceOrders::clean_what_was_bound(const PciAddress& address) {
   if (context_.options.cyborg_owner != CyborgOwner::agent || !burned) return;
   Facts facts;
   facts.detail = "Cyborg's cleanup_device: a tenancy ended that was not seen";
+  facts.last_free = assessor_.last_free(context_.record_of(address));
   context_.post(address, Event{Trigger::dirty_seen, 0, std::move(facts)});
 }
 

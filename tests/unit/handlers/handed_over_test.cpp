@@ -131,11 +131,22 @@ TEST_F(HandedOver, OneThatWasWrittenToMeanwhileIsCleanedAgain) {
 TEST_F(HandedOver, WhatTheAgentAsksToCleanIsCleanedThoughNobodySawATenant) {
   start_with_agent();
   tenancy();
+  world.pass(1'000);
+  Kick life;
+  life.reason = "instance.create.error";
+  life.instance = "3ab0e3b2-0000-4000-8000-000000000001";
+  life.life = Life::fails;
+  life.host = "compute-1";
+  world.conductor->take(life);
   cleanup_is_asked();
   world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 2U);
   EXPECT_TRUE(world.record().handed_over);
   EXPECT_EQ(reserved(), 1);
+  const auto told =
+      decode_certificate(world.disk.certificates.at(world.record().certificate_id)).value();
+  EXPECT_EQ(told.instance_source, "not_seen");
+  EXPECT_EQ(told.heard, std::vector<std::string>{life.instance});
 }
 
 TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
