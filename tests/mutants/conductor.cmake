@@ -114,7 +114,7 @@ unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor/assessor.cpp
 unit_mutant(no_fence_after_a_restart conductor handlers/conductor/conductor.cpp LateRelease.*
   "a release that the worker before sent is made while the drive is being erased"
   [[  fence_.need_first(address, device.record.stage]]
-  [[  fence_.need(address, false && device.record.stage]])
+  [[  fence_.need_first(address, dirty ? false : device.record.stage]])
 unit_mutant(late_answers_are_believed conductor handlers/conductor/release.cpp Dirty.NothingIs*
   "a drive is given back on what it said before the process was frozen"
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
@@ -397,11 +397,8 @@ unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservati
 unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/write_fence.cpp
   MaintenanceReservation.*
   "what an operator reserves after a maintenance is put on offer, where an answer made no sense"
-  [[    case Errc::not_found:
-      return WriteOutcome::unmade;]]
-  [[    case Errc::not_found:
-    case Errc::invalid:
-      return WriteOutcome::unmade;]])
+  [[      return WriteOutcome::unknown;]]
+  [[      return answer.error().code == Errc::invalid ? WriteOutcome::unmade : WriteOutcome::unknown;]])
 unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp
   MaintenanceReservation.*
   "a drive that was never cleaned is given back when its maintenance ends"

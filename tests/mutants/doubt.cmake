@@ -33,10 +33,6 @@ unit_mutant(maintenance_hides_a_tenancy conductor handlers/survey/admission.cpp
   "a drive that somebody had during its maintenance is given back without a cleaning"
   [[ &&
                   !(record.flow == Flow::cyborg && missed_tenancy(record, sighting)) &&]] [[ &&]])
-unit_mutant(given_back_in_the_middle conductor handlers/conductor/write_fence.cpp
-  MaintenanceReservation.AWriteThatComesLate*
-  "a drive that is being erased comes on offer, by a write from the end of its maintenance"
-  [[  if (reserved == 0) fence.needed = true;]] [[]])
 unit_mutant(heard_of_is_not_bound conductor handlers/conductor/bind_reservation.cpp
   BindReservationUnasked.*
   "a device that an ARQ is said to bind is un-reserved"
