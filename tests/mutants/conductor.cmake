@@ -398,7 +398,8 @@ unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/write_
   MaintenanceReservation.*
   "what an operator reserves after a maintenance is put on offer, where an answer made no sense"
   [[      return WriteOutcome::unknown;]]
-  [[      return answer.error().code == Errc::invalid ? WriteOutcome::unmade : WriteOutcome::unknown;]])
+  [[      return answer.error().code == Errc::invalid ? WriteOutcome::unmade
+                                                  : WriteOutcome::unknown;]])
 unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp
   MaintenanceReservation.*
   "a drive that was never cleaned is given back when its maintenance ends"

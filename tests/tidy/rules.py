@@ -83,6 +83,9 @@ BANNED = [
      ("state/base/clock.cpp", "tests/")),
     (r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sleep\s*\(",
      "a timer on the loop (only a drive's thread may wait)", ("nvme/drive_thread", "tests/")),
+    # A write that may come late is known, and overtaken.
+    (r"\bproviders\.set_reserved\b", "WriteFence::put()", ("handlers/conductor/write_fence.cpp",
+                                                           "tests/")),
     # What RapidJSON asserts on while it parses has no other way out of it.
     (r"\bthrow\b", "Result<T>: nothing here throws", ("state/base/json.cpp",)),
     (r"#\s*include <rapidjson/", "state/base/rapidjson.h: its assertion is ours",

@@ -81,6 +81,7 @@ class BannedWords(unittest.TestCase):
         ("handlers/a.cpp", "auto* p = new Thing(1);", "make_unique"),
         ("handlers/a.cpp", "auto s = std::format(\"\");", "fmt"),
         ("handlers/a.cpp", "std::expected<int, int> e;", "Result"),
+        ("handlers/conductor/a.cpp", "ports.providers.set_reserved(view, 0, done);", "WriteFence"),
         ("handlers/a.cpp", "assert(x);", "CHECK"),
         ("handlers/a.cpp", "f(NULL);", "nullptr"),
         ("handlers/a.cpp", "auto f = [=] { return x; };", "capture"),
