@@ -37,9 +37,8 @@ bool Model::releases() {
   }
   // An unmanaged drive goes back by what it said two seconds before.
   const Record* stored = world_.store.stored(address);
-  if (!slot().managed && stored != nullptr && stored->waiting_for.starts_with("reserved until")) {
-    return true;
-  }
+  const bool maintained = stored != nullptr && stored->maintenance;
+  if (!slot().managed && slot().ours_taken_out && !maintained) return true;
   const bool goes_on = saved != nullptr && is_busy(saved->stage);
   return release_at_ == provider().row.generation && !goes_on && !rests();
 }

@@ -48,7 +48,7 @@ bool Model::can_of_extras(Happening happening) {
     case Happening::remove_entry:
       return at.ours && !at.swapped;
     case Happening::disown:
-      return may_order && !at.ours && !at.disowned;
+      return may_order && !at.disowned;
     case Happening::put_entry_back:
       return !at.ours;
     case Happening::enrol:

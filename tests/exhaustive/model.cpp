@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
 #include <utility>
 
 namespace reclaim::exhaustive {
 namespace {
 
 constexpr std::int64_t kRestMs = 130'000;  // two periodic surveys
+constexpr const char* kNamedCommand = "/steps/by_hand";
 constexpr std::int64_t kNeverMs = 365 * sim::kDayMs;
 
 sim::WorldOptions options_of(const Extras& extras, bool trace) {
@@ -79,7 +81,7 @@ void Model::equip() {
   if (has(Extra::hold)) world_.own_steps.push_back(own("hold", "eyes", 60));
   if (has(Extra::steps)) {
     world_.own_steps.push_back(own("a", "by_hand", 0));
-    world_.hardware.commands["/steps/by_hand"] = "first";
+    world_.hardware.commands[kNamedCommand] = "first";
   }
   if (has(Extra::reading)) world_.conductor_options.full_survey_interval_ms = kNeverMs;
 }
@@ -118,6 +120,12 @@ void Model::hear_worker() {
     if (drive().guest != 0) broken_ = fmt::format("{}: a guest has the drive", what);
     if (!provider().consumers.empty() && !slot().blamed) {
       broken_ = fmt::format("{}: an instance has it in Placement", what);
+    }
+    const Record* saved = world_.store.last_saved(at);
+    const bool named = saved != nullptr && !saved->steps_ordered.empty();
+    if (std::string_view(what) == "erase" && named &&
+        !world_.drives->proof(at).commands_before.contains(kNamedCommand)) {
+      broken_ = "erase: before the step that was named";
     }
     checks(at, what);
   };

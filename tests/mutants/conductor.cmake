@@ -193,8 +193,11 @@ unit_mutant(given_away_in_silence conductor handlers/survey/taken.cpp OnOffer.*A
   [[  if (false) {]])
 unit_mutant(second_providers_offer conductor handlers/survey/taken.cpp OnOffer.Every*
   "a dirty drive is on offer by a second provider"
-  [[    out.reserve_too.push_back(view.uuid);
+  [[    if (view.is_device() && !view.burned()) out.reserve_too.push_back(view.uuid);
 ]] "")
+unit_mutant(left_is_on_offer_by_another conductor handlers/survey/taken.cpp OnOffer.WhatATenant*
+  "what a tenant has, or has left, is on offer by a second provider"
+  [[base.cleanable()) return reserve_each(out, sighting);]] [[base.cleanable()) return;]])
 unit_mutant(kicks_put_the_survey_off conductor handlers/survey/schedule.cpp Schedule.Kicks*
   "a host that hears of much is never surveyed in full"
   [[  if (periodic_) periodic_due_ = now_ms + next_interval();]]
