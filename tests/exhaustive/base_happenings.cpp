@@ -53,7 +53,7 @@ bool Model::restorable(Stage stage) {
 bool Model::can_of_base(Happening happening) {
   const Record* stored = world_.store.stored(slot().address);
   const bool free = is_free();
-  const bool armed = world_.faults.put_lost_late + world_.faults.store_lost_done > 0;
+  const bool armed = is_armed();
   switch (happening) {
     case Happening::crash:
       return world_.conductor != nullptr;

@@ -168,8 +168,11 @@ std::string Model::broken() {
 
 std::string Model::unsettled() {
   const Record* stored = world_.store.stored(slot().address);
-  const bool looked_at = world_.started && slot().ours && !world_.disk.full && is_free();
-  if (!looked_at || stored == nullptr || !stored->cleanable()) return "";
+  const bool answers = !world_.disk.full && !is_armed();
+  const bool looked_at = world_.started && slot().ours && answers && is_free();
+  // What somebody else wrote into Redis is no word of the worker's.
+  const bool is_its = stored != nullptr && stored->damage.empty() && stored->cleanable();
+  if (!looked_at || !is_its) return "";
   const bool reserved = provider().inventory.reserved != 0;
   // Which drive stands unmanaged in a slot nothing shows.
   const bool shown = slot().managed || stored->serial == drive().serial;

@@ -79,6 +79,10 @@ class Model final {
   void restore(Stage stage);
   void swap();
   void reserve();
+  // The next answer of its kind is lost.
+  [[nodiscard]] bool is_armed() const {
+    return world_.faults.put_lost_late + world_.faults.store_lost_done > 0;
+  }
   [[nodiscard]] bool is_free();
   [[nodiscard]] bool busy();
   [[nodiscard]] bool releases();
