@@ -2,6 +2,7 @@
 // goes towards safety is done at once; all else goes through the inbox.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>

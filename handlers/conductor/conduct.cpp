@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/conductor.h"

@@ -7,18 +7,18 @@
 namespace reclaim {
 
 bool HeardInstances::hear(const Kick& kick, const HostNames& here, WallMs now) {
-  if (kick.life == reclaim::Life::untold || !looks_like_uuid(kick.instance)) return false;
-  const bool anywhere = kick.host.empty() && kick.life == reclaim::Life::ends;
+  if (kick.life == Life::untold || !looks_like_uuid(kick.instance)) return false;
+  const bool anywhere = kick.host.empty() && kick.life == Life::ends;
   if (anywhere ? !lives_.contains(kick.instance) : !here.has(kick.host)) return false;
   const WallMs at = kick.sent_at.ms == 0 ? now : kick.sent_at;
-  Life& life = lives_[kick.instance];
+  Lived& life = lives_[kick.instance];
   const bool had_none = life.began <= life.ended && life.ended < at;
-  if (kick.life == reclaim::Life::begins || (kick.life == reclaim::Life::fails && had_none)) {
+  if (kick.life == Life::begins || (kick.life == Life::fails && had_none)) {
     life.began = std::max(life.began, at);
   }
-  if (kick.life != reclaim::Life::begins) life.ended = std::max(life.ended, at);
+  if (kick.life != Life::begins) life.ended = std::max(life.ended, at);
   forget_the_oldest();
-  return kick.life == reclaim::Life::begins && had_none;
+  return kick.life == Life::begins && had_none;
 }
 
 std::vector<std::string> HeardInstances::within(const Gap& gap,

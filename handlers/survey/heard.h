@@ -30,13 +30,13 @@ class HeardInstances final {
 
  private:
   // As told last; 0: not told.
-  struct Life {
+  struct Lived {
     WallMs began;
     WallMs ended;
   };
   void forget_the_oldest();
 
-  std::map<std::string, Life> lives_;  // by the instance's UUID
+  std::map<std::string, Lived> lives_;  // by the instance's UUID
 };
 
 }  // namespace reclaim

@@ -472,7 +472,8 @@ unit_mutant(hurry_asks_a_slow_placement conductor handlers/survey/schedule.cpp H
 unit_mutant(ends_wait_for_the_spacing conductor handlers/conductor/conduct.cpp
   Schedule.WhatEndsATenancy*
   "a drive whose instance is gone waits two seconds for its worker"
-  [[  if (kick.mark_allocated && !newly_begun) return want_survey(0);]] [[  return want_survey(0);]])
+  [[  if (kick.mark_allocated && !newly_begun) return want_survey(0);]]
+  [[  return want_survey(0);]])
 unit_mutant(known_ends_are_looked_at conductor handlers/conductor/conduct.cpp
   Schedule.NoSurvey*
   "the survey that nobody needs puts off the one that frees the drive"
