@@ -145,8 +145,9 @@ void Assessor::note_look(const Sighting& sighting, const Assessment& assessment)
       drive && (drive->identity || drive->counters || !is_managed(context_.policies, sighting));
   look.read = is_device && is_read;
   look.offered = look.read && !sighting.view->burned();
-  if (record.stage == Stage::available && is_device && sighting.view->free() &&
-      !assessment.trigger && !assessment.unsure) {
+  if (is_device && sighting.view->free() &&
+      context_.record_of(sighting.address).stage == Stage::available && !assessment.trigger &&
+      !assessment.unsure) {
     look.free_at = look.began;
   }
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
