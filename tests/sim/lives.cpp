@@ -55,8 +55,8 @@ void World::bring_waiting() {
   for (const Kick& kick : std::exchange(waiting_, {})) conductor->take(kick);
 }
 
-// Who is named lived here, and while somebody whom nobody saw may have had the device: after its
-// last verification, and before it was known to be dirty.
+// Who is named lived here, and in the gap in which somebody whom nobody saw may have had the
+// device.
 void World::check_heard(const Record& record) {
   const bool unseen = record.unseen.until.ms != 0;
   if (unseen && record.instance_source != InstanceSource::not_seen) {
@@ -64,16 +64,15 @@ void World::check_heard(const Record& record) {
   }
   if (!unseen && !record.heard.empty()) return fail("heard of without a gap: " + record.heard[0]);
   if (options_.scripted) return;
-  const Gone within{slot_at(record.address).verified_ms, scheduler.now_ms()};
-  const Gone& gap =
-      gaps_.try_emplace({record.address, record.unseen.until.ms}, within).first->second;
+  const std::int64_t offset_ms = scheduler.now().wall.ms - scheduler.now_ms();
   for (const std::string& instance : record.heard) {
     const auto life = lives_.find(instance);
     if (life == lives_.end()) return fail(instance + " is heard of, and never lived here");
-    // What the wall clock says of two events tells their order no more once it was set.
+    // Once it was set, the wall clock tells the order of two events no more.
     if (scheduler.is_wall_clock_set()) continue;
-    const bool began = life->second.from_ms <= gap.until_ms;
-    const bool ended = life->second.until_ms != 0 && life->second.until_ms >= gap.from_ms;
+    const bool began = life->second.from_ms <= record.unseen.until.ms - offset_ms;
+    const bool ended =
+        life->second.until_ms != 0 && life->second.until_ms >= record.unseen.from.ms - offset_ms;
     if (!began || !ended) return fail(instance + " is heard of, and did not live in the gap");
   }
 }

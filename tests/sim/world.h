@@ -408,9 +408,7 @@ class World final {
     std::int64_t from_ms = 0;
     std::int64_t until_ms = 0;  // 0: it lives
   };
-  std::map<std::string, Gone> lives_;  // of instances that had a device here, by UUID
-  // By the wall clock's end of it: when its device was verified last, and recorded as dirty.
-  std::map<std::pair<PciAddress, std::int64_t>, Gone> gaps_;
+  std::map<std::string, Gone> lives_;        // of instances that had a device here, by UUID
   std::vector<Kick> waiting_;                // for a worker, at the broker
   std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
 };
