@@ -18,8 +18,8 @@ bool is_clean(const ConductorContext& context, const Device& device, const LastL
               bool unsure) {
   const Record& record = device.record;
   const bool waits = !record.waiting_for.empty() && record.waiting_for != kHandedOver;
-  return record.stage == Stage::available && is_settled(device) && look.read && !unsure && !waits &&
-         !record.held && !record.maintenance && !context.survey.not_ours &&
+  return record.stage == Stage::available && is_settled(device) && look.read && !look.unrecorded &&
+         !unsure && !waits && !record.held && !record.maintenance && !context.survey.not_ours &&
          !record.certificate_id.empty();
 }
 

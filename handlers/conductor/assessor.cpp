@@ -150,6 +150,7 @@ void Assessor::note_look(const Sighting& sighting, const Assessment& assessment)
       !assessment.unsure) {
     look.free_at = look.began;
   }
+  look.unrecorded = assessment.trigger.has_value();
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }
 

@@ -47,6 +47,7 @@ struct LastLook {
   WallMs began;          // of the survey; 0: none yet
   bool read = false;     // its one provider, and the drive as far as it can be read where it stands
   bool offered = false;  // the provider was not reserved
+  bool unrecorded = false;  // it saw what the record does not say yet, and may not for long
   std::optional<nvme::Capabilities> capabilities;  // as a drive tells that can be read
   WallMs free_at;  // of the last one that found it in the pool, free and not in doubt; 0: none
 };

@@ -350,3 +350,16 @@ sim_mutant(held_without_a_word handlers/survey/hold.cpp
 sim_lives_mutant(heard_of_at_any_time handlers/survey/heard.cpp
   "a certificate names an instance that was gone before the drive was given back to anybody"
   [[gap.from <= life.began && ]] "")
+
+# While nobody looks.
+sim_unwatched_mutant(handed_over_is_had_by_nobody handlers/survey/admission.cpp
+  "Cyborg's agent is told that a drive is clean which a tenant had since it was cleaned"
+  [[  if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, sighting).empty() &&]]
+  [[  if (record.handed_over && hold != Hold::dirty &&]])
+sim_unwatched_mutant(doubt_is_told_as_clean handlers/conductor/agent_report.cpp
+  "Cyborg's agent is told as clean what a tenant had while Redis took no record of him"
+  [[ && !look.unrecorded &&
+         !unsure]] [[ && !unsure]])
+sim_unwatched_mutant(no_write_is_no_tenant handlers/survey/unseen.cpp
+  "a tenant of Cyborg's who loads firmware and writes nothing leaves the drive on offer"
+  [[  if (now.host_reads == *record.certified_host_reads) return true;]] [[  return true;]])

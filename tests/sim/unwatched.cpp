@@ -122,10 +122,12 @@ void World::agent_looks() {
       agent_unreserves(slot);
     }
   }
-  // The door tells of drives alone.
+  // The door tells of drives alone. What else it has had cleaned nobody has written to since.
   for (const Record& record : conductor->records()) {
+    const Provider* provider = provider_of(slot_at(record.address));
     const bool waits = record.handed_over && record.waiting_for == kHandedOver;
-    if (record.by_steps && record.stage == Stage::available && waits) {
+    if (record.by_steps && record.stage == Stage::available && waits && provider != nullptr &&
+        record.rest == Rest{provider->row.uuid, provider->row.generation, true}) {
       agent_unreserves(slot_at(record.address));
     }
   }

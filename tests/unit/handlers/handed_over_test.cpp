@@ -117,6 +117,27 @@ TEST_F(HandedOver, ATenantWhoComesEndsIt) {
   EXPECT_FALSE(world.record().handed_over);
 }
 
+// Redis takes no record of him, so that the last one is of before he came.
+TEST_F(HandedOver, ATenantWhomNoRecordTellsOfIsNotToldAsClean) {
+  start_with_agent();
+  tenancy();
+  world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
+  look();
+  ASSERT_TRUE(told().clean);
+  world.store.set_away(true);
+  world.tenancy_begins();
+  look();
+  world.tenancy_ends();
+  for (int i = 0; i < 60; ++i) {
+    world.pass(1'000);
+    ASSERT_FALSE(told().clean) << i;
+  }
+  world.store.set_away(false);
+  world.pass(kHalfHourMs);
+  EXPECT_TRUE(told().clean);
+  EXPECT_EQ(world.erases, 2U);
+}
+
 TEST_F(HandedOver, OneThatWasWrittenToMeanwhileIsCleanedAgain) {
   start_with_agent();
   tenancy();
