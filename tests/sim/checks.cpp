@@ -229,6 +229,7 @@ void World::check_released(Provider& provider) {
   if (slot == nullptr || (!slot->is_drive && !slot->by_steps)) return;
   releases += 1;
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
+  slot->counts_anew = false;
   slot->given = slot->reserved_by_hand = slot->like_a_hand = slot->clean_ordered = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));

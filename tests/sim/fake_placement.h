@@ -20,8 +20,9 @@ enum class Offered : std::uint8_t {
   by_us,
   by_operator,
   by_cyborg,
-  left,       // by a tenant whom Cyborg had not reserved it for
-  exchanged,  // its drive is another one since
+  left,         // by a tenant whom Cyborg had not reserved it for
+  exchanged,    // its drive is another one since
+  counts_anew,  // by Cyborg's agent, and its provider's generation hid a tenancy
 };
 
 struct Provider {

@@ -210,6 +210,7 @@ void World::nova_periodic() {
       if (!drive.present || slot.unregistered || slot.unreported) continue;
       say(fmt::format("nova: provider of {} created again, unreserved", to_string(slot.address)));
       placement.create(slot.provider_name, !slot.cyborg, slot.cyborg);
+      slot.counts_anew = slot.cyborg;
       if (slot.cyborg) note_unreserved(slot);
       continue;
     }

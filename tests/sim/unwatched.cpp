@@ -3,6 +3,8 @@
 // it is told is clean.
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "handlers/survey/admission.h"
 #include "tests/sim/world.h"
 
@@ -22,6 +24,8 @@ const char* by_whom(const Slot& slot, Offered offered) {
       return "left unreserved by Cyborg, and not reserved yet";
     case Offered::by_operator:
       return "by an operator's hand";
+    case Offered::counts_anew:
+      return "its provider came back to the generation that it had";
     case Offered::exchanged:
       return "its drive was exchanged";
     default:
@@ -62,7 +66,7 @@ void World::guest_writes_nothing(Slot& slot) {
     case 1:
     case 2:
       say(fmt::format("guest: formats {}", to_string(slot.address)));
-      drive.content = 0;
+      if (drive.kind != Kind::keeps_data) drive.content = drive.owner = 0;
       break;
     case 3:
     case 4:
@@ -139,9 +143,12 @@ void World::agent_unreserves(Slot& slot) {
       slot.maintaining || slot.bound) {
     return;
   }
-  check_told_clean(slot);
+  // One that counts from the start may have come back to where it was, and asks nothing.
+  const bool forgotten = std::exchange(slot.counts_anew, false) && is_dirty(slot);
+  if (!forgotten) check_told_clean(slot);
   say(fmt::format("cyborg: its agent un-reserves {}", to_string(slot.address)));
-  placement.set_reserved_by(Offered::by_us, provider->row.uuid, 0);
+  placement.set_reserved_by(forgotten ? Offered::counts_anew : Offered::by_us, provider->row.uuid,
+                            0);
   slot.given = slot.reserved_by_hand = slot.like_a_hand = slot.clean_ordered = false;
   slot.unreserved_since_ms = 0;
 }

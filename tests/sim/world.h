@@ -104,6 +104,7 @@ struct Slot {
   std::int64_t offered_dirty_since_ms = 0;
   std::int64_t left_dirty_since_ms = 0;  // by Cyborg's tenant, unreserved
   bool had_tenants = false;
+  bool counts_anew = false;  // its provider, made anew with the same UUID since it was cleaned
   std::int64_t offered_unfit_since_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
