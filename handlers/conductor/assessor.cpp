@@ -145,9 +145,8 @@ void Assessor::note_look(const Sighting& sighting, const Assessment& assessment)
       drive && (drive->identity || drive->counters || !is_managed(context_.policies, sighting));
   look.read = is_device && is_read;
   look.offered = look.read && !sighting.view->burned();
-  if (is_device && sighting.view->free() &&
-      context_.record_of(sighting.address).stage == Stage::available && !assessment.trigger &&
-      !assessment.unsure) {
+  const bool rests = context_.record_of(sighting.address).stage == Stage::available;
+  if (rests && is_device && sighting.view->free() && !assessment.trigger && !assessment.unsure) {
     look.free_at = look.began;
   }
   look.unrecorded = assessment.trigger.has_value();
