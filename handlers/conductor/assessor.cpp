@@ -62,9 +62,11 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   }
   const bool met_anew = device != nullptr && seen_here.met_anew && !claims_.is_open(address);
   if (device != nullptr && device->quarantined && !met_anew) {
+    looks_.counted(address);
     return reserve_quarantined(sighting);
   }
   if (device != nullptr && !met_anew && moved_meanwhile(sighting, epoch)) return;
+  looks_.counted(address);
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   const LedgerEntry* line = know_standing(sighting, record);
   if (record != nullptr) know_what_was_seen(sighting);
@@ -82,7 +84,10 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const Record& base = assessment->first_seen ? *assessment->first_seen : device->record;
   resolve_policy(*assessment, base, sighting, planning);
   note_policy(*assessment, base, sighting, planning);
-  if (sighting.remembered && !changes_nothing(*assessment)) return context_.look_afresh(address);
+  if (sighting.remembered && !changes_nothing(*assessment)) {
+    if (device != nullptr) looks_.came_to_nothing(address);
+    return context_.look_afresh(address);
+  }
   if (assessment->first_seen) {
     device = &devices_[address];
     const LedgerEntry* known = context_.on_ledger(address);
@@ -153,17 +158,22 @@ void Assessor::note_look(const Sighting& sighting, const Assessment& assessment)
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }
 
-// It moved while the survey was reading: what was read may be older than what is recorded. What is
-// being cleaned reads for itself.
+// It moved while the survey was reading: what was read may be older than what is recorded, and the
+// orders for it wait for the next look. What is being cleaned reads for itself.
 bool Assessor::moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch) {
   Device& device = devices_.at(sighting.address);
   if (epoch && *epoch == device.record.epoch && !device.saving) return false;
+  const bool at_rest = !is_busy(device.record.stage);
   if (device.saving) {
-    device.look_again = !is_busy(device.record.stage);
-    reserve_unrecorded(sighting);
-  } else if (!is_busy(device.record.stage)) {
+    device.look_again = at_rest;
+    if (device.saving_since <= context_.survey.began) reserve_unrecorded(sighting);
+  } else if (at_rest) {
     context_.want_survey(kLookAgainMs);
+    // Only what the drive tells is old as long as it is still being closed, which may be for ever.
+    const bool stood = !epoch && device.record.stage_since < context_.survey.began_at;
+    if (stood && sighting.view && !sighting.view->free()) reserve_unrecorded(sighting);
   }
+  if (epoch && at_rest) looks_.came_to_nothing(sighting.address);
   return true;
 }
 
@@ -212,7 +222,6 @@ void Assessor::reserve_quarantined(const Sighting& sighting) {
 // when the survey began may not be for long.
 void Assessor::reserve_unrecorded(const Sighting& sighting) {
   const Device& device = devices_.at(sighting.address);
-  if (device.saving_since > context_.survey.began) return;
   const bool taken = sighting.view && !sighting.view->free();
   if (taken && context_.stays_ours(sighting.address) && device.record.stage == Stage::available &&
       device.record.cleanable()) {

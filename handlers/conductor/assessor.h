@@ -18,6 +18,7 @@
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/look_watch.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/conductor/taken_out.h"
@@ -40,6 +41,7 @@ struct AssessorHands {
   Inbox& inbox;
   Admissions& admissions;
   AuditKeeper& audits;
+  LookWatch& looks;
 };
 
 // The last look at a device of which something was made.
@@ -69,7 +71,8 @@ class Assessor final {
         arqs_(hands.arqs),
         inbox_(hands.inbox),
         admissions_(hands.admissions),
-        audits_(hands.audits) {}
+        audits_(hands.audits),
+        looks_(hands.looks) {}
 
   // `epoch`: of its record when the survey began, unless it is not to be compared.
   void assess(const Sighting& seen, std::optional<std::uint64_t> epoch);
@@ -150,6 +153,7 @@ class Assessor final {
   Inbox& inbox_;
   Admissions& admissions_;
   AuditKeeper& audits_;
+  LookWatch& looks_;
   std::map<PciAddress, Seen> seen_;
 };
 

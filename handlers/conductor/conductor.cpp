@@ -71,6 +71,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       arqs_(context_, arq_book_, cyborg_),
       writer_(context_, devices_, locks_,
               [this](const PciAddress& address) { inbox_.pump(address); }),
+      looks_(context_, ledger_, writer_),
       inbox_(context_, devices_, writer_, ledger_, certificates_,
              {[this](const PciAddress& address, const Event& event) {
                 return is_over(address, event);
@@ -89,11 +90,11 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_, recheck_),
       assessor_(context_, devices_,
                 {ledger_, certificates_, reserver_, bind_reservation_, taken_out_, registration_,
-                 fence_, claims_, arqs_, inbox_, admissions_, audits_}),
+                 fence_, claims_, arqs_, inbox_, admissions_, audits_, looks_}),
       disowning_(context_, {ledger_, certificates_, writer_, fence_, claims_, admissions_,
                             assessor_, audits_}),
       device_orders_(context_, {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_,
-                                own_steps_, audits_, disowning_}),
+                                own_steps_, audits_, disowning_, looks_}),
       orders_(context_, ledger_, device_orders_),
       surveyor_(ports.providers, ports.drives, ports.clock, options_.full_survey_interval_ms),
       schedule_(
@@ -409,6 +410,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
   for (const auto& [address, device] : devices_) {
     if (!device.quarantined) certificates_.keep(device.record);
   }
+  looks_.tell();
   orders_.carry_out_waiting();
   device_orders_.end_unproven_maintenance();
   watch_.attend();

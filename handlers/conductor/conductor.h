@@ -31,6 +31,7 @@
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/look_watch.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/recheck.h"
@@ -159,6 +160,7 @@ class Conductor final {
   CyborgWatch cyborg_;
   ArqDesk arqs_;
   RecordWriter writer_;
+  LookWatch looks_;
   Inbox inbox_;
   DriveClaims claims_;
   Admissions admissions_;

@@ -87,6 +87,8 @@ std::string DeviceOrders::why_refused(const Order& order) const {
 
 bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
   const auto kind = kind_of(order);
+  // What stops something at once waits for nothing.
+  if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
   if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {
     return false;
   }

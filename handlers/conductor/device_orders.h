@@ -11,6 +11,7 @@
 #include "handlers/conductor/assessor.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/disowning.h"
+#include "handlers/conductor/look_watch.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/record_writer.h"
@@ -29,6 +30,7 @@ struct OrderHands {
   OperatorSteps& own_steps;
   AuditKeeper& audits;
   Disowning& disowning;
+  LookWatch& looks;
 };
 
 // Thread: the loop's.
@@ -45,7 +47,8 @@ class DeviceOrders final : public OrderDesk::Devices {
         assessor_(hands.assessor),
         own_(hands.own_steps),
         audits_(hands.audits),
-        disowning_(hands.disowning) {}
+        disowning_(hands.disowning),
+        looks_(hands.looks) {}
 
   [[nodiscard]] std::string why_refused(const Order& order) const override;
   [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
@@ -95,6 +98,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   OperatorSteps& own_;
   AuditKeeper& audits_;
   Disowning& disowning_;
+  LookWatch& looks_;
   std::map<PciAddress, Maintenance> maintenance_wanted_;
   std::set<PciAddress> begun_here_;  // maintenance of this run whose order was not authenticated
 };

@@ -23,7 +23,8 @@ class OrderDesk final {
    public:
     // Why no device takes the order now; empty: the one that it names does.
     [[nodiscard]] virtual std::string why_refused(const Order& order) const = 0;
-    // A survey of this run has to be asked first: is the device clean, which drive is there?
+    // A survey has to be asked first: one of this run, whether the device is clean and which drive
+    // is there; or the next, where the last look at the device came to nothing.
     [[nodiscard]] virtual bool waits_for_survey(const Order& order,
                                                 const PciAddress& address) const = 0;
     // Of a device that does not refuse it. `is_proven`: it is authenticated; else anybody may have

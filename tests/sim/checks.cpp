@@ -374,6 +374,7 @@ void World::check_offered() {
     const Provider* provider = provider_of(slot);
     check_unfit(slot, provider);
     check_bound(slot, provider);
+    check_seen(slot);
     check_displaced(slot);
     check_left(slot, provider);
     const bool by_others = provider != nullptr && (provider->offered == Offered::by_nova ||

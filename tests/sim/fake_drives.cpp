@@ -98,6 +98,7 @@ void FakeDrives::stop(const PciAddress& address) {
 }
 
 void FakeDrives::drop(const PciAddress& address, Once<> done) {
+  if (drops_hang) return;
   on_thread(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) mutable {
     DriveThread& thread = drive_threads_[address];
     thread.claimed = false;

@@ -146,6 +146,7 @@ class FakeDrives final : public nvme::Drives {
 
   std::function<void(const nvme::Command&)> on_command;  // it is run now
   std::int64_t next_last_answer_late_ms = 0;             // of still_ours, once
+  bool drops_hang = false;                               // none is answered
   // The world's side. The open descriptors of the address are dead from now on.
   void breaks(const PciAddress& address);
   [[nodiscard]] bool claimed(const PciAddress& address) const;

@@ -256,18 +256,20 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      // An eighth each: an operator has clean steps of his own; some devices are no drives; Cyborg
+      // A ninth each: an operator has clean steps of his own; some devices are no drives; Cyborg
       // writes to Placement; an operator disowns devices and names clean steps; drives go from one
-      // tenant to the next; Nova names what it is about to delete; nobody looks when it matters.
-      const std::uint64_t own = count / 8;
-      for (const auto& [first, many] : {std::pair(base, count - 7 * own),
+      // tenant to the next; Nova names what it is about to delete; nobody looks when it matters;
+      // and somebody sends a flood meanwhile.
+      const std::uint64_t own = count / 9;
+      for (const auto& [first, many] : {std::pair(base, count - 8 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
                                         {base + reclaim::sim::kFunctionsFrom, own},
                                         {base + reclaim::sim::kCyborgWritesFrom, own},
                                         {base + reclaim::sim::kDisownsFrom, own},
                                         {base + reclaim::sim::kTenantsFrom, own},
                                         {base + reclaim::sim::kEndsToldFrom, own},
-                                        {base + reclaim::sim::kUnwatchedFrom, own}}) {
+                                        {base + reclaim::sim::kUnwatchedFrom, own},
+                                        {base + reclaim::sim::kFloodsFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);

@@ -380,6 +380,7 @@ void World::run_active() {
   scheduler.outside(rng.between(0, 60'000), [this] { cyborg_periodic(); });
   if (cyborg_writes()) scheduler.outside(rng.between(0, 60'000), [this] { cyborg_reports(); });
   scheduler.outside(rng.between(0, 20'000), [this] { chaos_tick(); });
+  if (has_floods()) scheduler.outside(rng.between(0, 20'000), [this] { flood_begins(); });
   if (conductor_options.agent_door || conductor_options.cyborg_owner == CyborgOwner::agent) {
     scheduler.outside(rng.between(0, 60'000), [this] { agent_looks(); });
   }

@@ -105,6 +105,7 @@ struct Slot {
   std::int64_t left_dirty_since_ms = 0;  // by Cyborg's tenant, unreserved
   bool had_tenants = false;
   bool counts_anew = false;  // its provider, made anew with the same UUID since it was cleaned
+  std::int64_t unseen_since_ms = 0;  // an instance runs on it, and the record has it in the pool
   std::int64_t offered_unfit_since_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
@@ -141,6 +142,8 @@ inline constexpr std::uint64_t kTenantsFrom = 6'000'000'000'000'000ULL;
 
 // And nobody looks at the right moment (unwatched.cpp); tenants move here as well.
 inline constexpr std::uint64_t kUnwatchedFrom = 12'000'000'000'000'000ULL;
+// The same, and somebody sends orders, kicks and ARQs many times a second (floods.cpp).
+inline constexpr std::uint64_t kFloodsFrom = 13'000'000'000'000'000ULL;
 
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
@@ -285,6 +288,14 @@ class World final {
   void check_told_clean(const Slot& slot);
   void check_left(Slot& slot, const Provider* provider);
   void count_given_dirty(const Slot& slot, Offered offered);
+
+  // floods.cpp
+  enum class Flood : std::uint8_t { orders, kicks, arqs };
+  [[nodiscard]] bool has_floods() const;
+  void flood_begins();
+  void flood_goes_on(std::size_t at, Flood kind, std::int64_t apart_ms, std::int64_t until_ms);
+  void send_of_flood(Slot& slot, Flood kind);
+  void check_seen(Slot& slot);
 
   // lives.cpp
   void life_begins(const Slot& slot);
