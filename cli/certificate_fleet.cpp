@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <map>
 #include <ostream>
 
 #include "cli/certificate_folder.h"
 #include "cli/commands.h"
 #include "cli/records.h"
 #include "state/base/log.h"
+#include "state/base/uuid.h"
 #include "state/base/visible.h"
 #include "state/certificate/seal.h"
 
@@ -61,6 +63,11 @@ Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::
                  fmt::format("its certificate in Redis is of host {}, {}: somebody put it there",
                              printable_excerpt(it->host), printable_excerpt(it->address))};
   }
+  if (!looks_like_uuid(it->id)) {
+    return Error{Errc::invalid, fmt::format("its certificate in Redis has the id '{}', which is no "
+                                            "UUID: somebody put it there",
+                                            printable_excerpt(it->id, 40))};
+  }
   return std::vector<Cell>{host,
                            static_cast<std::int64_t>(opened->sequence),
                            it->id,
@@ -74,6 +81,27 @@ Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::
                            to_iso8601(it->verified_at)};
 }
 
+std::vector<std::string> claimed_twice(const Table& table) {
+  constexpr std::size_t kId = 2;
+  constexpr std::size_t kAddress = 3;
+  std::vector<std::string> said;
+  std::map<std::string, const std::vector<Cell>*> first;
+  for (const auto& row : table.rows) {
+    const auto& id = std::get<std::string>(row[kId]);
+    const auto [known, fresh] = first.emplace(id, &row);
+    if (fresh) continue;
+    const auto place = [](const std::vector<Cell>& of) {
+      return fmt::format("{} of host {}", std::get<std::string>(of[kAddress]),
+                         std::get<std::string>(of[0]));
+    };
+    said.push_back(
+        fmt::format("{} and {} both have a certificate with the id {}, and one of them is "
+                    "another's: look on both hosts with `reclaim certificate show {}`",
+                    place(*known->second), place(row), id, id));
+  }
+  return said;
+}
+
 int run_fleet_certificates(Session& session, const CertificateOptions& options, std::ostream& out,
                            std::ostream& err) {
   const auto hosts = known_hosts(session);
@@ -81,6 +109,10 @@ int run_fleet_certificates(Session& session, const CertificateOptions& options, 
   Table table = fleet_certificates();
   bool good = true;
   for (const HostInfo& info : *hosts) good = add_host(session, info.host, table, err) && good;
+  for (const std::string& said : claimed_twice(table)) {
+    err << "reclaim: " << visible(said) << '\n';
+    good = false;
+  }
   const auto text = format_list(table, options.view);
   if (!text.ok()) return complain(err, text.error());
   out << *text;

@@ -15,9 +15,12 @@ namespace reclaim::cli {
 [[nodiscard]] Table fleet_certificates();
 
 // A row of it: `sealed` is what Redis has for that device. Errc::invalid: it is not a sealed
-// certificate, or one of another device.
+// certificate, or one of another device, or its id is no UUID.
 [[nodiscard]] Result<std::vector<Cell>> fleet_certificate(const std::string& host,
                                                           const std::string& address,
                                                           std::string_view sealed);
+// Of the rows that have the id of an earlier one: what to say of each, in words. A host's login may
+// write another's id into a text of its own.
+[[nodiscard]] std::vector<std::string> claimed_twice(const Table& table);
 
 }  // namespace reclaim::cli

@@ -345,8 +345,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         return false;
       });
     };
-    if (query->filter.hostname) return fleet_.devices_of(*query->filter.hostname, std::move(show));
-    fleet_.devices(std::move(show));
+    fleet_.devices_of(query->filter.hostname, std::move(show));
   }
 
   void device_page(const CallPtr& call, const DeviceQuery& query, const Devices& devices) {
@@ -483,27 +482,31 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                     : self->redis_fault(*call, body.error()));
           });
     };
-    if (query->hostname) return fleet_.devices_of(*query->hostname, std::move(show));
-    fleet_.devices(std::move(show));
+    fleet_.devices_of(query->hostname, std::move(show));
   }
 
   void one_certificate(const CallPtr& call) {
     const std::string id = lower(call->route.id);
     if (!looks_like_uuid(id)) return answer(*call, no_such_certificate(*call));
-    fleet_.devices([this, call, id](Result<std::shared_ptr<const Devices>> devices) {
+    const auto hostname = parse_certificate_host(call->route.parameters);
+    if (!hostname) return answer(*call, fault(400, hostname.error().what));
+    auto look = [this, call, id](Result<std::shared_ptr<const Devices>> devices) {
       if (!devices) return answer(*call, redis_fault(*call, devices.error()));
       find_certificate(ports_.certificates, ports_.log, **devices, id,
                        [weak = weak_from_this(), call](const Result<FoundCertificate>& found) {
                          const auto self = weak.lock();
                          if (!self) return call->done.drop();
-                         if (!found)
-                           return self->answer(*call, self->redis_fault(*call, found.error()));
-                         if (!found->text.empty())
-                           return self->answer(*call, json_response(200, found->text));
-                         self->answer(*call, found->damage.empty() ? no_such_certificate(*call)
-                                                                   : fault(404, found->damage));
+                         self->answer(*call, found ? sealed_text(*call, *found)
+                                                   : self->redis_fault(*call, found.error()));
                        });
-    });
+    };
+    fleet_.devices_of(*hostname, std::move(look));
+  }
+
+  static Response sealed_text(const Call& call, const FoundCertificate& found) {
+    if (!found.doubt.empty()) return fault(409, found.doubt);
+    if (!found.text.empty()) return json_response(200, found.text);
+    return found.damage.empty() ? no_such_certificate(call) : fault(404, found.damage);
   }
 
   static Response no_such_certificate(const Call& call) {

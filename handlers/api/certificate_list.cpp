@@ -9,6 +9,7 @@
 #include "handlers/api/paging.h"
 #include "state/base/json.h"
 #include "state/base/text.h"
+#include "state/base/uuid.h"
 
 namespace reclaim::api {
 namespace {
@@ -85,6 +86,16 @@ Result<CertificateQuery> parse_certificate_query(const Parameters& parameters) {
   return query;
 }
 
+Result<std::optional<std::string>> parse_certificate_host(const Parameters& parameters) {
+  std::optional<std::string> hostname;
+  for (const auto& [name, value] : parameters) {
+    if (name != "hostname") return unknown_parameter(name, " is hostname");
+    if (hostname) return given_twice(name);
+    if (!value.empty()) hostname = value;
+  }
+  return hostname;
+}
+
 Result<SealedCertificate> read_sealed(const std::string& text, const Device& at) {
   const auto parsed = json::parse(text, kSealedBytesMax);
   if (!parsed) return parsed.error();
@@ -105,10 +116,16 @@ Result<SealedCertificate> read_sealed(const std::string& text, const Device& at)
                              "put it there",
                              it.device_uuid, it.address, it.host, at.host)};
   }
+  if (!looks_like_uuid(it.id) || it.id != lower(it.id)) {
+    return Error{Errc::refused, fmt::format("its id is '{}', and a certificate's is a UUID in "
+                                            "lower case: the login of host {} put it there",
+                                            printable_excerpt(it.id, 40), at.host)};
+  }
   return read;
 }
 
-// Several records may name one certificate: those that do not have it only say so.
+// Several records may name one certificate: those that do not have it only say so. Two that have
+// one with this id are enough to know that there is doubt.
 class CertificateSearch final : public std::enable_shared_from_this<CertificateSearch> {
  public:
   CertificateSearch(Certificates& certificates, Logger& log, const Devices& devices, std::string id)
@@ -131,6 +148,10 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
     const Device* device = nullptr;
   };
 
+  static std::string in_words(const Device& device) {
+    return fmt::format("{} of host {}", device.address, device.host);
+  }
+
   void go_on() {
     if (next_ == named_.size()) return done_(std::move(found_));
     const Device& device = *named_[next_].device;
@@ -144,16 +165,22 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
     if (!text && !is_of_what_is_stored(text.error())) return done_(text.error());
     const auto sealed = text ? read_sealed(*text, device) : Result<SealedCertificate>(text.error());
     if (sealed && sealed->certificate.id == id_) {
-      found_.place = device.uuid;
+      if (!found_.text.empty()) {
+        found_.doubt = fmt::format(
+            "{} and {} both have a certificate with this id, and one of them is another's: say "
+            "with ?hostname= whose is meant, and verify it with that host's key",
+            place_, in_words(device));
+        return done_(std::move(found_));
+      }
+      found_.uuid = device.uuid;
+      place_ = in_words(device);
       found_.text = *std::move(text);
-      return done_(std::move(found_));
     }
     if (!sealed && (!text || !text->empty())) {
       say_damaged(log_, device, sealed.error());
-      found_.damage = fmt::format(
-          "what Redis has as this certificate, at {} of host {}, cannot be "
-          "believed: {}",
-          device.address, device.host, sealed.error().what);
+      found_.damage =
+          fmt::format("what Redis has as this certificate, at {}, cannot be believed: {}",
+                      in_words(device), sealed.error().what);
     }
     go_on();
   }
@@ -164,6 +191,7 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
   std::vector<Named> named_;
   std::size_t next_ = 0;
   FoundCertificate found_;
+  std::string place_;  // of what was found, in words
   Callback<FoundCertificate> done_;
 };
 
@@ -183,21 +211,29 @@ CertificateList::CertificateList(Certificates& certificates, Logger& log, Device
 
 void CertificateList::run(Callback<std::string> done) {
   done_ = std::move(done);
-  if (query_.marker.empty()) return go_on();
+  if (query_.marker.empty() || skip_to(query_.marker)) return go_on();
+  begin_behind_certificate();
+}
+
+// What clients send that know no links.
+void CertificateList::begin_behind_certificate() {
   find_certificate(
       certificates_, log_, devices_, query_.marker,
       [self = shared_from_this()](const Result<FoundCertificate>& found) {
         if (!found) return self->done_(found.error());
-        if (self->skip_to(found->place)) return self->go_on();
-        self->done_(Error{Errc::invalid,
-                          fmt::format("marker = '{}'; accepted is the id of a device's newest "
-                                      "certificate, and there is none with this one",
-                                      self->query_.marker)});
+        const bool one = found->doubt.empty();
+        if (one && !found->text.empty() && self->skip_to(found->uuid)) return self->go_on();
+        self->done_(
+            Error{Errc::invalid,
+                  fmt::format(
+                      "marker = '{}'; accepted is the device_uuid of the last row, or its id, and "
+                      "{} one device has a certificate with this id",
+                      self->query_.marker, one ? "not" : "more than")});
       });
 }
 
 bool CertificateList::skip_to(const std::string& uuid) {
-  for (; host_ < devices_.hosts.size(); ++host_) {
+  for (host_ = 0; host_ < devices_.hosts.size(); ++host_) {
     const auto& of_host = *devices_.hosts[host_];
     for (device_ = 0; device_ < of_host.size(); ++device_) {
       if (of_host[device_].uuid != uuid) continue;
@@ -275,7 +311,7 @@ void CertificateList::take(const Read& read) {
   }
   if (rows_ > 0) body_ += ',';
   body_ += row(*sealed, url_);
-  last_ = sealed->certificate.id;
+  last_ = read.device->uuid;
   rows_ += 1;
 }
 

@@ -31,17 +31,25 @@ struct CertificateQuery {
 // accepted.
 [[nodiscard]] Result<CertificateQuery> parse_certificate_query(const Parameters& parameters);
 
+// The `hostname` of `GET /v2/certificates/{id}`; nothing: all hosts are asked.
+[[nodiscard]] Result<std::optional<std::string>> parse_certificate_host(
+    const Parameters& parameters);
+
 struct SealedCertificate {
   std::uint64_t sequence = 0;
   Certificate certificate;
 };
 // As far as the API shows it; the signature is not looked at. Errc::refused: it is of another
-// device than it was read for, whatever the record there says.
+// device than it was read for, whatever the record there says, or its id is not as Reclaim makes
+// it.
 [[nodiscard]] Result<SealedCertificate> read_sealed(const std::string& text, const Device& at);
 
 struct FoundCertificate {
-  std::string text;    // sealed; empty: no device has it, or it has a newer one
-  std::string place;   // the device's UUID
+  std::string text;  // sealed; empty: no device has it, or it has a newer one
+  std::string uuid;  // of the device
+  // Why nobody can say whose it is; empty: it is known. A host's login may write another's id into
+  // a text of its own, and only the signature tells which of them is whose.
+  std::string doubt;
   std::string damage;  // what is where it should be, and cannot be believed; empty: nothing is
 };
 // Looks for the device that has this certificate. `certificates` and `log` outlive it.
@@ -55,7 +63,7 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
   CertificateList(Certificates& certificates, Logger& log, Devices devices, CertificateQuery query,
                   std::string url);
 
-  // Errc::invalid: no certificate has the marker's id; else the store's error.
+  // Errc::invalid: the marker names no device, and not one certificate; else the store's error.
   void run(Callback<std::string> done);
 
  private:
@@ -65,6 +73,7 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
   };
 
   void go_on();
+  void begin_behind_certificate();
   [[nodiscard]] const Device* next();
   [[nodiscard]] bool skip_to(const std::string& uuid);
   void take_batch();
@@ -85,7 +94,7 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
   std::optional<Error> error_;
   std::size_t rows_ = 0;
   bool more_ = false;
-  std::string last_;  // the id of the row written last
+  std::string last_;  // UUID of the device whose row was written last
   std::string body_ = R"({"certificates":[)";
 };
 

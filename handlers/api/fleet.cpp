@@ -401,8 +401,9 @@ void Fleet::hosts(OnView<std::vector<HostInfo>> done) {
 void Fleet::devices(OnView<Devices> done) {
   impl_->devices(std::move(done));
 }
-void Fleet::devices_of(const std::string& host, OnView<Devices> done) {
-  impl_->devices_of(host, std::move(done));
+void Fleet::devices_of(const std::optional<std::string>& host, OnView<Devices> done) {
+  if (!host) return impl_->devices(std::move(done));
+  impl_->devices_of(*host, std::move(done));
 }
 void Fleet::arqs(OnView<Arqs> done) {
   impl_->arqs(std::move(done));

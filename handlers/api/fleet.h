@@ -101,8 +101,9 @@ class Fleet final {
   // address, ARQs by UUID.
   void hosts(OnView<std::vector<HostInfo>> done);
   void devices(OnView<Devices> done);
-  // Of one host, read now and alone; none when nobody by that name has ever worked.
-  void devices_of(const std::string& host, OnView<Devices> done);
+  // Of one host, read now and alone; none when nobody by that name has ever worked. Where no host
+  // is named: of all.
+  void devices_of(const std::optional<std::string>& host, OnView<Devices> done);
   void arqs(OnView<Arqs> done);
   // What each host's worker measures of itself.
   void worker_texts(OnView<WorkerTexts> done);

@@ -36,7 +36,7 @@ Microversion needed_by(Resource resource) {
 
 bool takes_parameters(Resource resource) {
   return resource == Resource::devices || resource == Resource::arqs ||
-         resource == Resource::certificates;
+         resource == Resource::certificates || resource == Resource::certificate;
 }
 
 }  // namespace reclaim::api

@@ -9,6 +9,14 @@ unit_mutant(certificates_stand_anywhere handlers handlers/api/certificate_list.c
   "one host's login puts a certificate in another host's name into the API"
   [[it.host != at.host || it.address != at.address || it.device_uuid != at.uuid]]
   [[it.host.empty()]])
+unit_mutant(the_first_claim_of_an_id_counts handlers handlers/api/certificate_list.cpp
+  ApiCertificatesTest.NoHostAnswers*
+  "one host's login answers for the id of another host's certificate"
+  [[      if (!found_.text.empty()) {]] [[      if (false) {]])
+unit_mutant(pages_go_on_behind_an_id handlers handlers/api/certificate_list.cpp
+  ApiCertificatesTest.PagesEnd*
+  "one host's login keeps who reads certificates in pages from the other hosts'"
+  [[  last_ = read.device->uuid;]] [[  last_ = sealed->certificate.id;]])
 unit_mutant(copies_are_believed state state/certificate/state_folder.cpp
   StateFolder.OfACopied*
   "a cloned host takes the first host's drives for its own, and signs with that host's key"

@@ -48,6 +48,9 @@ class Certificates(Case):
         shown = json.loads(run(certificates.ShowCertificate, cloud, ID, "-f", "json").out)
         self.assertEqual((shown["sequence"], shown["key_id"], shown["evidence"], shown["tags"]),
                          (2, "91ab", {"sstat": 257}, ["db"]))
+        run(certificates.ShowCertificate, cloud, ID, "--host", "compute-1")
+        self.assertEqual([path for _, path, _, _ in cloud.asked],
+                         ["/v2/certificates/" + ID, "/v2/certificates/%s?hostname=compute-1" % ID])
         cloud = self.cloud({"GET /v2/certificates/" + ID: "{}"})
         with self.assertRaisesRegex(exceptions.CommandError, "not in the form of a certificate"):
             run(certificates.ShowCertificate, cloud, ID)

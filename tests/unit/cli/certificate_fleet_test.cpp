@@ -45,5 +45,23 @@ TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
   EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", *audit), HasSubstr("an audit entry"));
 }
 
+TEST_F(FleetCertificates, AnIdThatTwoHaveIsNamed) {
+  Table table = fleet_certificates();
+  const auto row = [](const std::string& host, const std::string& id) {
+    std::vector<Cell> cells(fleet_certificates().columns.size(), Cell(""));
+    cells[0] = host;
+    cells[2] = id;
+    cells[3] = "0000:c1:00.0";
+    return cells;
+  };
+  table.rows = {row("compute-1", "a"), row("compute-2", "b"), row("compute-3", "a")};
+  EXPECT_THAT(claimed_twice(table),
+              ::testing::ElementsAre(HasSubstr("0000:c1:00.0 of host compute-1 and 0000:c1:00.0 of "
+                                               "host compute-3 both have a certificate with the id "
+                                               "a,")));
+  table.rows.pop_back();
+  EXPECT_THAT(claimed_twice(table), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace reclaim::cli

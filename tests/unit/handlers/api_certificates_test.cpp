@@ -140,6 +140,54 @@ TEST_F(ApiCertificatesTest, NoHostSpeaksForAnother) {
   EXPECT_THAT(fault_of(none), HasSubstr("at 0000:01:00.0 of host compute-1, cannot be believed"));
 }
 
+// A text for a device of its own that says so, with the id of another host's certificate.
+TEST_F(ApiCertificatesTest, NoHostAnswersForTheIdOfAnothers) {
+  certified("compute-2", "0000:01:00.0", 2, "S1");
+  const std::string honest = store.certificates[{"compute-2", "0000:01:00.0"}];
+  certified("compute-1", "0000:01:00.0", 2, "OTHER");
+  const Response both = get("/v2/certificates/" + id_of(2), "2.6");
+  EXPECT_EQ(both.status, 409);
+  EXPECT_THAT(fault_of(both), HasSubstr("0000:01:00.0 of host compute-1 and 0000:01:00.0 of host "
+                                        "compute-2"));
+  EXPECT_THAT(fault_of(both), HasSubstr("?hostname="));
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2) + "?hostname=compute-2", "2.6").body, honest);
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2) + "?hostname=compute-3", "2.6").status, 404);
+  const Response marked = get("/v2/certificates?marker=" + id_of(2), "2.6");
+  EXPECT_EQ(marked.status, 400);
+  EXPECT_THAT(fault_of(marked), HasSubstr("the device_uuid of the last row"));
+}
+
+TEST_F(ApiCertificatesTest, PagesEndThoughAllHaveOneId) {
+  for (int i = 0; i < 7; ++i) {
+    certified("compute-1", fmt::format("0000:{:02x}:00.0", i), 1, "S");
+  }
+  certified("compute-2", "0000:01:00.0", 2, "S");
+  std::vector<std::string> found;
+  std::string query = "?limit=2";
+  for (int pages = 0; pages < 10 && !query.empty(); ++pages) {
+    const auto page = ids(query);
+    found.insert(found.end(), page.begin(), page.end());
+    query = next.empty() ? next : next.substr(next.find('?'));
+  }
+  EXPECT_EQ(query, "");
+  EXPECT_EQ(found.size(), 8U);
+  EXPECT_EQ(found.back(), id_of(2));
+}
+
+TEST_F(ApiCertificatesTest, AnIdIsAUuid) {
+  for (const std::string& id :
+       {std::string("../../../x"), std::string("5F0F7F0E-8F0C-4B51-9A55-000000000001")}) {
+    store.records.clear();
+    certified("compute-1", "0000:01:00.0", 1, "S1").certificate_id = id;
+    std::string& text = store.certificates[{"compute-1", "0000:01:00.0"}];
+    text.replace(text.find(id_of(1)), id_of(1).size(), id);
+    clock.advance(2'000);
+    EXPECT_THAT(ids(""), IsEmpty()) << id;
+    EXPECT_THAT(get("/v2/certificates", "2.6").body,
+                HasSubstr(R"("damaged":[{"hostname":"compute-1","address":"0000:01:00.0")"));
+  }
+}
+
 TEST_F(ApiCertificatesTest, FiltersSelectByHostDeviceAndSerialOfTheCertificate) {
   Record& first = certified("compute-1", "0000:01:00.0", 1, "S1");
   const std::string first_uuid = first.uuid;
@@ -187,7 +235,8 @@ TEST_F(ApiCertificatesTest, WithoutALimitThereAre100) {
     certified("compute-1", fmt::format("0000:{:02x}:00.0", i), i, "S");
   }
   EXPECT_EQ(ids("").size(), 100U);
-  EXPECT_THAT(next, HasSubstr("?marker=" + id_of(99)));
+  EXPECT_THAT(next,
+              HasSubstr("?marker=" + device_uuid("compute-1", *parse_pci_address("0000:63:00.0"))));
 }
 
 TEST_F(ApiCertificatesTest, ABadValueNamesTheParameterAndWhatIsAccepted) {
@@ -195,7 +244,7 @@ TEST_F(ApiCertificatesTest, ABadValueNamesTheParameterAndWhatIsAccepted) {
   const std::vector<std::pair<std::string, std::string>> table{
       {"?limit=0", "limit = '0'; accepted is a number from 1 to 1000"},
       {"?marker=x", "marker = 'x'; accepted is the UUID of a certificate"},
-      {"?marker=" + id_of(9), "accepted is the id of a device's newest certificate"},
+      {"?marker=" + id_of(9), "accepted is the device_uuid of the last row"},
       {"?colour=red", "'colour'; accepted are hostname, device_uuid, serial, limit, marker"},
       {"?serial=a&serial=b", "serial is given twice"},
   };

@@ -18,6 +18,8 @@ LONG = ("id", "sequence", "hostname", "address", "device_uuid", "model", "serial
 
 def _add_id(parser):
     parser.add_argument("certificate", metavar="<certificate>", help="Its id")
+    parser.add_argument("--host", metavar="<host>",
+                        help="As this host has it, where several have that id")
 
 
 class ListCertificates(base.Plain, command.Lister):
@@ -32,8 +34,8 @@ class ListCertificates(base.Plain, command.Lister):
         parser.add_argument("--serial", metavar="<serial>", help="Only of this drive")
         parser.add_argument("--limit", metavar="<number>", type=int,
                             help="At most that many, 1 to 1000")
-        parser.add_argument("--marker", metavar="<id>",
-                            help="The last certificate of the page before")
+        parser.add_argument("--marker", metavar="<device>",
+                            help="UUID of the last device of the page before")
         return parser
 
     def act(self, parsed_args):
@@ -58,7 +60,7 @@ class ShowCertificate(base.Plain, command.ShowOne):
 
     def act(self, parsed_args):
         proxy = cloud.cleaning_of(self.app, VERSION, "`certificate show`")
-        text = proxy.get_sealed_certificate(parsed_args.certificate)
+        text = proxy.get_sealed_certificate(parsed_args.certificate, parsed_args.host)
         try:
             whole = json.loads(text)
             content = whole["sealed"]["certificate"]
@@ -87,7 +89,7 @@ class SaveCertificate(base.Plain, command.Command):
 
     def act(self, parsed_args):
         proxy = cloud.cleaning_of(self.app, VERSION, "`certificate save`")
-        text = proxy.get_sealed_certificate(parsed_args.certificate)
+        text = proxy.get_sealed_certificate(parsed_args.certificate, parsed_args.host)
         if parsed_args.file == "-":
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()

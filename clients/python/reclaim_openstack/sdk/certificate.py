@@ -28,11 +28,12 @@ class Certificate(resource.Resource):
     sanitization_class = resource.Body("sanitization_class")
     released_at = resource.Body("released_at")
 
-    def sealed(self, session):
+    def sealed(self, session, hostname=None):
         """The sealed text, byte for byte as in the file on its host: its signature is over these
         bytes."""
         answer = session.get(
             utils.urljoin(self.base_path, self.id), headers={"Accept": "*/*"},
+            params={"hostname": hostname} if hostname else {},
             microversion=version_for(session))
         exceptions.raise_from_response(answer)
         return answer.content

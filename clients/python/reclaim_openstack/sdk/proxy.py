@@ -45,9 +45,10 @@ class Proxy(proxy.Proxy):
         serial, limit (a page's length) and marker."""
         return self._list(_certificate.Certificate, **query)
 
-    def get_sealed_certificate(self, certificate):
-        """The bytes of a certificate, by its id."""
-        return self._get_resource(_certificate.Certificate, certificate).sealed(self)
+    def get_sealed_certificate(self, certificate, hostname=None):
+        """The bytes of a certificate, by its id; `hostname`: as this host has it, where several
+        have that id."""
+        return self._get_resource(_certificate.Certificate, certificate).sealed(self, hostname)
 
     def _of(self, device):
         return self._get_resource(_device.Device, device)
