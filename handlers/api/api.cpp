@@ -551,12 +551,11 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   // Another project's is not found, as if there were none.
   static Response one_arq(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
-    const std::string uuid = lower(call.route.id);
-    const auto row = arqs.find(uuid);
-    if (row != arqs.end() && visible(*row->second, filter.project)) {
-      return json_response(200, arq_body(*row->second, call.negotiated->version, call.base_url()));
-    }
-    return no_such_arq(call);
+    const auto [first, last] = arqs.equal_range(lower(call.route.id));
+    const auto told = told_of(first, last, filter.project);
+    if (told.empty()) return no_such_arq(call);
+    if (told.size() > 1) return fault(409, doubt_of(told));
+    return json_response(200, arq_body(*told[0], call.negotiated->version, call.base_url()));
   }
 
   static Response no_such_arq(const Call& call) {
@@ -566,6 +565,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   // What callers may know of Redis' trouble; the rest is in the log.
   Response redis_fault(const Call& call, const Error& error) {
+    if (error.code == Errc::conflict) return fault(409, error.what);
     ports_.log.warning(log_name::kApi, "Redis does not answer the API",
                        {{"why", error.what}, {"request_id", call.request.request_id}});
     if (is_of_what_is_stored(error)) return fault(503, error.what);

@@ -1,6 +1,7 @@
 #include "handlers/api/arqs.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,15 @@ bool is_resolved(ArqState state) {
 // Cyborg wipes what bound it; we may still know, and show the same.
 bool is_unbound(ArqState state) {
   return state == ArqState::initial || state == ArqState::unbound;
+}
+
+// It binds nothing, or nothing any more.
+bool is_over(const Arq& arq) {
+  return !arq.holds_device() || arq.released;
+}
+
+bool visible(const ArqRow& row, const std::optional<std::string>& project) {
+  return !project || (!project->empty() && row.arq.project_id == *project);
 }
 
 void put_handle(JsonWriter& writer, const ArqRow& row, Microversion version) {
@@ -120,8 +130,28 @@ Result<ArqFilter> parse_arq_filter(const Parameters& parameters) {
   return filter;
 }
 
-bool visible(const ArqRow& row, const std::optional<std::string>& project) {
-  return !project || (!project->empty() && row.arq.project_id == *project);
+std::vector<const ArqRow*> told_of(Arqs::const_iterator first, Arqs::const_iterator last,
+                                   const std::optional<std::string>& project) {
+  std::vector<const ArqRow*> binding;
+  const ArqRow* heard_last = nullptr;
+  for (; first != last; ++first) {
+    const ArqRow& row = *first->second;
+    if (!visible(row, project)) continue;
+    if (!is_over(row.arq)) binding.push_back(&row);
+    if (heard_last == nullptr || row.arq.heard_at > heard_last->arq.heard_at) heard_last = &row;
+  }
+  if (binding.empty() && heard_last != nullptr) binding.push_back(heard_last);
+  return binding;
+}
+
+std::string doubt_of(const std::vector<const ArqRow*>& told) {
+  std::vector<std::string_view> hosts;
+  hosts.reserve(told.size());
+  for (const ArqRow* row : told) hosts.push_back(row->host);
+  return fmt::format(
+      "hosts {} each say that it binds a device of theirs, and Cyborg knows which it "
+      "is: GET /v2/accelerator_requests lists what each says",
+      fmt::join(hosts, ", "));
 }
 
 ArqList::ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversion version,
@@ -141,9 +171,11 @@ bool ArqList::go_on() {
   if (next_ == arqs_->begin() && !filter_.instance && !filter_.project) {
     body_.reserve(arqs_->size() * kArqBytes);
   }
-  for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen, ++next_) {
-    look_at(*next_->second);
+  for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen) {
+    const auto last = arqs_->upper_bound(next_->first);
+    for (const ArqRow* row : told_of(next_, last, filter_.project)) look_at(*row);
     if (unresolved_) return false;
+    next_ = last;
   }
   const bool more = next_ != arqs_->end();
   if (!more) {
@@ -156,7 +188,6 @@ bool ArqList::go_on() {
 }
 
 void ArqList::look_at(const ArqRow& row) {
-  if (!visible(row, filter_.project)) return;
   const bool wanted = !filter_.instance ||
                       (!is_unbound(row.arq.state) && row.arq.instance_uuid == *filter_.instance);
   if (!wanted) return;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "handlers/api/fleet.h"
 #include "handlers/api/json.h"
@@ -25,7 +26,15 @@ struct ArqFilter {
 // is accepted.
 [[nodiscard]] Result<ArqFilter> parse_arq_filter(const Parameters& parameters);
 
-[[nodiscard]] bool visible(const ArqRow& row, const std::optional<std::string>& project);
+// One ARQ as the books that have it tell, of what whoever asks may see: each host's word that it
+// binds, for a host may say so of another's; where none does, what was heard of last. Empty: there
+// is nothing to be seen. `project`: as in the filter.
+[[nodiscard]] std::vector<const ArqRow*> told_of(Arqs::const_iterator first,
+                                                 Arqs::const_iterator last,
+                                                 const std::optional<std::string>& project);
+
+// What to say of several that bind.
+[[nodiscard]] std::string doubt_of(const std::vector<const ArqRow*>& told);
 
 // The body of `GET /v2/accelerator_requests`, made in pieces.
 class ArqList final {

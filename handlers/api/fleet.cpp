@@ -116,12 +116,12 @@ class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
   std::optional<Error> error_;
 };
 
-// An ARQ whose host was not told is kept by every host: the one heard of last counts.
+// One for each host: SCAN may tell of an entry twice.
 void put(Arqs& arqs, const std::shared_ptr<const ArqRow>& row) {
-  const auto [known, fresh] = arqs.emplace(row->arq.uuid, row);
-  if (fresh || row->arq.heard_at <= known->second->arq.heard_at) return;
-  arqs.erase(known);
-  arqs.emplace(row->arq.uuid, row);
+  const auto [begin, end] = arqs.equal_range(row->arq.uuid);
+  const bool told =
+      std::any_of(begin, end, [&](const auto& known) { return known.second->host == row->host; });
+  if (!told) arqs.emplace(row->arq.uuid, row);
 }
 
 // Whatever the record says: a host's login may have written another's there.
@@ -302,7 +302,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       rows.clear();
       for (Arq& arq : *arqs) {
         const bool managed = self->is_managed(host, arq);
-        rows.push_back(std::make_shared<const ArqRow>(ArqRow{std::move(arq), managed}));
+        rows.push_back(std::make_shared<const ArqRow>(ArqRow{host, std::move(arq), managed}));
         put(*made, rows.back());
       }
       done(Ok{});
@@ -338,18 +338,27 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       if (!devices) return done(devices.error());
       const auto found = host_of_.find(uuid);
       if (found != host_of_.end()) return look_at(found->second, uuid, std::move(done));
-      const Device* by_cyborgs = the_one_of_cyborgs(**devices, uuid);
-      if (by_cyborgs == nullptr) return done(Shared<Found>());
-      look_at(by_cyborgs->host, by_cyborgs->uuid, std::move(done));
+      const Result<const Device*> by_cyborgs = the_one_of_cyborgs(**devices, uuid);
+      if (!by_cyborgs) return done(by_cyborgs.error());
+      if (*by_cyborgs == nullptr) return done(Shared<Found>());
+      look_at((*by_cyborgs)->host, (*by_cyborgs)->uuid, std::move(done));
     });
   }
 
-  static const Device* the_one_of_cyborgs(const Devices& devices, const std::string& uuid) {
+  // Its host says which it is, and a host's login may say so of another's.
+  static Result<const Device*> the_one_of_cyborgs(const Devices& devices, const std::string& uuid) {
     const Device* found = nullptr;
     for (const HostDevices& host : devices.hosts) {
       for (const Device& device : *host) {
         if (device.cyborg_uuid != uuid) continue;
-        if (found != nullptr) return nullptr;
+        if (found != nullptr) {
+          return Error{
+              Errc::conflict,
+              fmt::format("{} of host {} and {} of host {} both say that they are Cyborg's "
+                          "device {}, and Placement knows which is: name the one that is "
+                          "meant by its own uuid, as GET /v2/devices lists it",
+                          found->address, found->host, device.address, device.host, uuid)};
+        }
         found = &device;
       }
     }

@@ -70,11 +70,13 @@ struct Devices {
 };
 
 struct ArqRow {
+  std::string host;  // whose book it is in
   Arq arq;
   bool managed = true;  // by its own marker, else by the record of the device that it binds
 };
-// By UUID, which is the row's own text.
-using Arqs = std::map<std::string_view, std::shared_ptr<const ArqRow>>;
+// By UUID, which is the row's own text, and one for each host that has it in its book: none counts
+// in place of another's.
+using Arqs = std::multimap<std::string_view, std::shared_ptr<const ArqRow>>;
 
 // By host; empty: there is none, or it has expired.
 using WorkerTexts = std::map<std::string, std::string>;
@@ -113,7 +115,7 @@ class Fleet final {
     Record record;
   };
   // One device as it stands now, with its host, by its own UUID or by Cyborg's; an empty pointer:
-  // there is none, or several have that UUID of Cyborg's.
+  // there is none. Errc::conflict: several say that this UUID of Cyborg's is theirs; it names two.
   void find(const std::string& uuid, OnView<Found> done);
 
  private:

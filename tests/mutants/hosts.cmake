@@ -17,6 +17,14 @@ unit_mutant(pages_go_on_behind_an_id handlers handlers/api/certificate_list.cpp
   ApiCertificatesTest.PagesEnd*
   "one host's login keeps who reads certificates in pages from the other hosts'"
   [[  last_ = read.device->uuid;]] [[  last_ = sealed->certificate.id;]])
+unit_mutant(the_newest_word_of_an_arq_counts handlers handlers/api/arqs.cpp
+  ApiArqsTest.NoHostHides*
+  "one host's login hides another host's ARQ in the API"
+  [[    if (!is_over(row.arq)) binding.push_back(&row);]] [[]])
+unit_mutant(the_first_claim_of_cyborgs_uuid_counts handlers handlers/api/fleet.cpp
+  ApiDevicesTest.AUuidOfCyborgsThatTwo*
+  "one host's login gets the orders that name another host's device by Cyborg's UUID"
+  [[        if (found != nullptr) {]] [[        if (false) {]])
 unit_mutant(copies_are_believed state state/certificate/state_folder.cpp
   StateFolder.OfACopied*
   "a cloned host takes the first host's drives for its own, and signs with that host's key"

@@ -183,12 +183,41 @@ TEST_F(ApiArqsTest, WhoIsNoAdminSeesTheOwnProjectsOnly) {
   EXPECT_EQ(get("/v2/accelerator_requests", "2.5", "unscoped").status, 403);
 }
 
-TEST_F(ApiArqsTest, OneThatSeveralHostsKeepIsShownOnceAsHeardOfLast) {
-  Arq& old = arq("compute-1", kFirst, ArqState::bind_started);
-  old.heard_at.ms -= 5'000;
-  arq("compute-2", kFirst, ArqState::bound).hostname = "compute-2";
+TEST_F(ApiArqsTest, OneThatIsOverElsewhereIsShownAsWhoItBindsHasIt) {
+  arq("compute-1", kFirst, ArqState::unbound).heard_at.ms += 5'000;
+  arq("compute-2", kFirst, ArqState::bound);
   EXPECT_THAT(uuids(get("/v2/accelerator_requests")), ElementsAre(kFirst));
   EXPECT_THAT(show(kFirst, "2.5"), HasSubstr(R"("state":"Bound")"));
+  // Of those that bind nothing the one heard of last.
+  store.books["compute-2"][0].state = ArqState::initial;
+  EXPECT_THAT(show(kFirst, "2.5"), HasSubstr(R"("state":"Unbound")"));
+}
+
+// What a host's login writes into its own book: another's ARQ, as heard of later.
+TEST_F(ApiArqsTest, NoHostHidesTheArqOfAnother) {
+  arq("compute-2", kFirst, ArqState::bound);
+  const std::string honest = show(kFirst, "2.5");
+  Arq& forged = arq("compute-1", kFirst, ArqState::unbound);
+  forged.heard_at.ms += 60'000;
+  forged.project_id = kOtherProject;
+  EXPECT_EQ(show(kFirst, "2.5"), honest);
+  store.books["compute-1"][0].state = ArqState::bound;
+  clock.advance(2'000);
+  const std::string one = std::string("/v2/accelerator_requests/") + kFirst;
+  const Response both = get(one);
+  EXPECT_EQ(both.status, 409);
+  EXPECT_THAT(fault_of(both), HasSubstr("hosts compute-1, compute-2"));
+  EXPECT_THAT(uuids(get("/v2/accelerator_requests")), ElementsAre(kFirst, kFirst));
+  EXPECT_THAT(get("/v2/accelerator_requests").body, HasSubstr(R"("hostname":"compute-2")"));
+  // Its project sees no more of it than before.
+  EXPECT_EQ(get(one, "2.5", "reader").body, honest);
+  EXPECT_EQ(get("/v2/accelerator_requests", "2.5", "reader").status, 200);
+}
+
+TEST_F(ApiArqsTest, OneThatAHostTellsTwiceIsShownOnce) {
+  arq("compute-1", kFirst, ArqState::bound);
+  arq("compute-1", kFirst, ArqState::bound);
+  EXPECT_THAT(uuids(get("/v2/accelerator_requests")), ElementsAre(kFirst));
 }
 
 TEST_F(ApiArqsTest, AnUnknownOneIs404) {

@@ -142,12 +142,21 @@ TEST_F(ApiDevicesTest, CyborgsUuidFindsTheDeviceToo) {
   EXPECT_EQ(store.orders[0].second.address, "0000:02:00.0");
 }
 
-TEST_F(ApiDevicesTest, AUuidOfCyborgsThatTwoHaveFindsNeither) {
+// A host's login may write the UUID that Cyborg gave another host's device into a record of its
+// own.
+TEST_F(ApiDevicesTest, AUuidOfCyborgsThatTwoHaveNamesBoth) {
   const std::string cyborgs = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
   examples();
-  for (Record& record : store.records["compute-2"]) record.cyborg_uuid = cyborgs;
-  EXPECT_EQ(get("/v2/devices/" + cyborgs, "2.6").status, 404);
-  EXPECT_EQ(post("/v2/devices/" + cyborgs + "/clean").status, 404);
+  drive("compute-1", "0000:05:00.0", Stage::error).cyborg_uuid = cyborgs;
+  store.records["compute-2"].front().cyborg_uuid = cyborgs;
+  const std::string there = to_string(store.records["compute-2"].front().address);
+  for (const Response& response :
+       {get("/v2/devices/" + cyborgs, "2.6"), post("/v2/devices/" + cyborgs + "/clean"),
+        post("/v2/devices/" + cyborgs + "/disable")}) {
+    EXPECT_EQ(response.status, 409);
+    EXPECT_THAT(fault_of(response),
+                HasSubstr("0000:05:00.0 of host compute-1 and " + there + " of host compute-2"));
+  }
   EXPECT_TRUE(store.orders.empty());
 }
 
