@@ -34,6 +34,13 @@ constexpr std::array kDoubleWidth = {
     Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF},
     Range{0x20000, 0x3FFFD}};
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // for bytes that are not UTF-8
+
+// What is_obeyed() is within 16 bits.
+std::string json_escape(char32_t code) {
+  return fmt::format("\\u{:04x}", static_cast<unsigned>(code));
+}
+
 template <typename Ranges>
 bool within(const Ranges& ranges, char32_t code) {
   return std::any_of(ranges.begin(), ranges.end(),
@@ -47,13 +54,32 @@ std::string number(double value) {
   return text;
 }
 
+// JSON as it was written, but for what a terminal would obey: it is inside of texts, where its
+// escape means the same. The line breaks between them are the writer's.
+std::string shown_json(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Char next = first_utf8_char(text);
+    if (!next.valid) {
+      out += kReplacement;
+    } else if (next.code != '\n' && is_obeyed(next.code)) {
+      out += json_escape(next.code);
+    } else {
+      out += text.substr(0, next.bytes);
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return out;
+}
+
 std::string plain(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return "None";
   if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "True" : "False";
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&cell)) return number(*real);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return std::get<RawJson>(cell).text;
+  return shown_json(std::get<RawJson>(cell).text);
 }
 
 // For scripts: one line, but for JSON, whose line breaks are its own.
@@ -69,7 +95,7 @@ std::string json_string(std::string_view text) {
     const Utf8Char next = first_utf8_char(text);
     const char c = text.front();
     if (!next.valid) {
-      out += "\xEF\xBF\xBD";
+      out += kReplacement;
     } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -78,7 +104,7 @@ std::string json_string(std::string_view text) {
     } else if (c == '\t') {
       out += "\\t";
     } else if (is_obeyed(next.code)) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(next.code));
+      out += json_escape(next.code);
     } else {
       out += text.substr(0, next.bytes);
     }

@@ -2,14 +2,18 @@
 
 #include <type_traits>
 
+#include "state/base/embedded_json.h"
+#include "state/base/json.h"
 #include "state/device/record_fields.h"
 
 namespace reclaim::cli {
 namespace {
 
+// What only begins as JSON does is a text as any other: it is not known who wrote it.
 Cell text_cell(const std::string& text) {
-  const bool json = !text.empty() && (text.front() == '{' || text.front() == '[');
-  return json ? Cell(RawJson{text}) : Cell(text);
+  if (!text.starts_with('{') && !text.starts_with('[')) return text;
+  const auto parsed = parse_shallow(text, text.size());
+  return parsed ? Cell(RawJson{json::to_text(*parsed)}) : Cell(text);
 }
 
 // A visitor of visit_fields (state/base/fields.h).

@@ -246,5 +246,16 @@ TEST(Format, ForeignTextBeginsNoLineOfItsOwn) {
             "{\n  \"why\": \"\\u009b\\u202e\"\n}\n");
 }
 
+// JSON lets C1 controls and marks of reading direction stand as they are.
+TEST(Format, ForeignTextInJsonMovesNoCursor) {
+  const Fields forged{{"tags", RawJson{"[\"\xc2\x9b\x32J\xc2\x85x\xe2\x80\xae\x7f\x1b\xff\"]"}}};
+  const std::string shown = "[\"\\u009b2J\\u0085x\\u202e\\u007f\\u001b\xEF\xBF\xBD\"]";
+  EXPECT_EQ(show(forged, Format::json), "{\n  \"tags\": " + shown + "\n}\n");
+  EXPECT_EQ(show(forged, Format::yaml), "tags: " + shown + "\n");
+  EXPECT_EQ(show(forged, Format::value), shown + "\n");
+  EXPECT_THAT(list({{"tags"}, {{forged[0].second}}}, Format::csv), HasSubstr("\\u009b2J"));
+  EXPECT_THAT(show(forged, Format::table), HasSubstr("\\u009b2J\\u0085x\\u202e"));
+}
+
 }  // namespace
 }  // namespace reclaim::cli

@@ -50,5 +50,18 @@ TEST(Records, CellsHaveTheTypesOfTheRecord) {
   for (std::size_t i = 0; i < fields.size(); ++i) EXPECT_TRUE(stored.contains(fields[i].first));
 }
 
+// What a record says is shown as JSON where it is JSON, in one line, and as a text where it only
+// begins so.
+TEST(Records, OnlyJsonIsShownAsJson) {
+  Record shown = record();
+  shown.waiting_for = "{\x1b[2J";
+  shown.last_error = "[1]\n[2]";
+  shown.model = "{\"a\":\n1}";
+  const Fields fields = record_cells(shown);
+  EXPECT_THAT(fields, Contains(Pair("waiting_for", Cell("{\x1b[2J"))));
+  EXPECT_THAT(fields, Contains(Pair("last_error", Cell("[1]\n[2]"))));
+  EXPECT_THAT(fields, Contains(Pair("model", Cell(RawJson{"{\"a\":1}"}))));
+}
+
 }  // namespace
 }  // namespace reclaim::cli
