@@ -117,6 +117,18 @@ TEST_F(ApiMetricsTest, AHostThatCannotBeReadIsNoFleet) {
   EXPECT_EQ(ask(request("POST", "/metrics", "", "")).status, 405);
 }
 
+// What one host's login wrote into its keys keeps nobody from seeing the others.
+TEST_F(ApiMetricsTest, AHostWhoseKeysNoWorkerWroteCountsNoDevices) {
+  drive("compute-1", "0000:01:00.0", Stage::error);
+  drive("compute-2", "0000:01:00.0", Stage::error);
+  store.forged_host = "compute-2";
+  const Response response = scrape();
+  EXPECT_EQ(response.status, 200);
+  const std::string cyborgs = R"(",flow="cyborg",state="error"} )";
+  EXPECT_THAT(response.body, HasSubstr(R"(reclaim_devices{host="compute-1)" + cyborgs + "1\n"));
+  EXPECT_THAT(response.body, HasSubstr(R"(reclaim_devices{host="compute-2)" + cyborgs + "0\n"));
+}
+
 // In pieces, and each of them all the same: any number of hosts, whatever they call themselves.
 TEST_F(ApiMetricsTest, EveryMetricHasOneHeadAndALineOfEveryHost) {
   std::mt19937 random(test_seed());
