@@ -20,6 +20,7 @@
 #include "handlers/accepted_drive.h"
 #include "state/base/log.h"
 #include "state/base/visible.h"
+#include "state/device/hold.h"
 
 namespace reclaim::cli {
 namespace {
@@ -56,6 +57,7 @@ class DeviceOrderRun final {
   Status add(const Record& record) {
     OrderSaid said;
     said.reason = options_.reason;
+    if (options_.order == OrderKind::unhold) said.hold = hold_id(record);
     if (options_.order == OrderKind::enrol) {
       auto drive = drive_to_accept(record, options_.serial, "--serial");
       if (!drive) return std::move(drive).error();

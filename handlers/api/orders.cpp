@@ -6,6 +6,7 @@
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/device/hold.h"
 #include "state/device/machine.h"
 #include "state/device/named_steps.h"
 
@@ -166,6 +167,7 @@ bool names_steps(std::string_view body) {
 
 std::optional<Fault> read_body(const OrderCall& call, std::string_view body, const Record& record,
                                Order& order) {
+  if (call.kind == OrderKind::unhold) order.hold = hold_id(record);
   if (call.kind == OrderKind::disown) {
     auto reason = reason_of(body);
     if (!reason) return Fault{400, reason.error().what};

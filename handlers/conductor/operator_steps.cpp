@@ -9,6 +9,7 @@
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/step_input.h"
+#include "state/device/hold.h"
 
 namespace reclaim {
 namespace {
@@ -140,9 +141,15 @@ void OperatorSteps::settle_hold(const PciAddress& address, Hold& hold) {
   over.done(context_.record_of(address).epoch, *over.outcome);
 }
 
-std::string OperatorSteps::approve(const PciAddress& address, const std::string& who) {
+std::string OperatorSteps::why_not_held(const PciAddress& address, const std::string& hold) {
+  if (hold_of(address) == nullptr) return std::string(kNotHeld);
+  return hold == hold_id(context_.record_of(address)) ? "" : std::string(kOtherHold);
+}
+
+std::string OperatorSteps::approve(const PciAddress& address, const std::string& approved,
+                                   const std::string& who) {
+  if (std::string why = why_not_held(address, approved); !why.empty()) return why;
   Hold* hold = hold_of(address);
-  if (hold == nullptr) return std::string(kNotHeld);
   if (hold->outcome) return "the hold is over already";
   if (std::find(hold->approved_by.begin(), hold->approved_by.end(), who) !=
       hold->approved_by.end()) {

@@ -14,6 +14,10 @@
 
 namespace reclaim {
 
+inline constexpr std::string_view kOtherHold =
+    "it does not name the hold at which the device waits now, but one of before, or an older "
+    "version "
+    "issued it: look at the device and issue it again";
 inline constexpr std::string_view kNotHeld =
     "it does not wait at a hold: `reclaim device show` tells what it does";
 
@@ -32,10 +36,11 @@ class OperatorSteps final {
   // says "later"; else as Drives::run_command().
   void run(const PciAddress& address, std::uint64_t epoch, Done done);
 
-  // Whether it waits at a hold now.
-  [[nodiscard]] bool is_held(const PciAddress& address) { return hold_of(address) != nullptr; }
-  // An operator's word on the hold at which the device waits. Empty, or why it is not taken.
-  [[nodiscard]] std::string approve(const PciAddress& address, const std::string& who);
+  // Why an approval of this hold (state/device/hold.h) is not taken; empty: the device waits there.
+  [[nodiscard]] std::string why_not_held(const PciAddress& address, const std::string& hold);
+  // An operator's word on it. Empty, or why it is not taken.
+  [[nodiscard]] std::string approve(const PciAddress& address, const std::string& approved,
+                                    const std::string& who);
   // Why the step that runs may not be aborted; empty: it may.
   [[nodiscard]] std::string why_not_abortable(const PciAddress& address) const;
 

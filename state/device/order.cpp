@@ -26,6 +26,7 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   // Where they say nothing an order has the code that it had in an older version.
   if (visit.wants(!order.reason.empty())) visit("reason", order.reason, lenient);
   if (visit.wants(!order.steps.empty())) visit("steps", order.steps, lenient);
+  if (visit.wants(!order.hold.empty())) visit("hold", order.hold, lenient);
 }
 
 std::string_view to_string(OrderKind kind) {

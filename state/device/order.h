@@ -46,6 +46,7 @@ struct Order {
   std::string reason;  // of `disown`: why, in an operator's words
   // Of `clean`: the steps that an operator names, which are run first (encode_plan). Empty: none.
   std::string steps;
+  std::string hold;  // of `unhold`: which one it approves (state/device/hold.h)
   friend bool operator==(const Order&, const Order&) = default;
 };
 

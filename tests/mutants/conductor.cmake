@@ -78,8 +78,13 @@ unit_mutant(binding_while_admitted conductor handlers/conductor/arq_desk.cpp
 unit_mutant(early_approval_counts conductor handlers/conductor/device_orders.cpp
   OwnSteps.AnApprovalThatCame*
   "an approval given before the plan came to its hold counts"
-  [[  if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {]]
-  [[  if (false) {]])
+  [[  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order.hold);]]
+  [[]])
+unit_mutant(approvals_are_of_any_cleaning conductor handlers/conductor/operator_steps.cpp
+  OwnSteps.AnApprovalOfAnEarlier*
+  "an approval that was withheld counts at the hold of a later cleaning"
+  [[  return hold == hold_id(context_.record_of(address)) ? "" : std::string(kOtherHold);]]
+  [[  return {};]])
 unit_mutant(unseen_releases_are_errors conductor handlers/conductor/conduct.cpp
   ReleaseUnseen.IsNoError*
   "a cleaning that came to its release is an interrupted one"

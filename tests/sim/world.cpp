@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nvme/erase/policy.h"
+#include "state/device/hold.h"
 
 namespace reclaim::sim {
 namespace {
@@ -353,6 +354,8 @@ void World::command(const std::string& what, const PciAddress& address, const st
   if (what == "enrol") name_drive(slot, order);
   if (what == "disown") order.reason = "it is to be used otherwise";
   order.steps = steps;
+  const Record* stored = what == "unhold" ? store.stored(address) : nullptr;
+  if (stored != nullptr) order.hold = hold_id(*stored);
   // Never two at once: the later one counts.
   order.issued_at = last_order_at_ =
       WallMs{std::max(scheduler.now().wall.ms, last_order_at_.ms + 1)};

@@ -1,6 +1,7 @@
 // The Cyborg specification's device calls ("REST API impact"), rule by rule.
 #include <gmock/gmock.h>
 
+#include "state/device/hold.h"
 #include "tests/unit/handlers/api_fixture.h"
 
 namespace reclaim::api {
@@ -262,6 +263,7 @@ TEST_F(ApiUnholdTest, AcceptedIsAnOrderWithTheNodesCode) {
   ASSERT_EQ(store.orders.size(), 1U);
   EXPECT_EQ(store.orders[0].second.order, "unhold");
   EXPECT_EQ(store.orders[0].second.mac, "of compute-1");
+  EXPECT_EQ(store.orders[0].second.hold, hold_id(store.records["compute-1"].front()));
   EXPECT_THAT(store.orders[0].second.who, HasSubstr("keystone user "));
 }
 

@@ -7,6 +7,7 @@
 
 #include "handlers/conductor/conductor.h"
 #include "handlers/survey/plan.h"
+#include "state/device/hold.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -271,6 +272,32 @@ TEST_F(OwnSteps, AnApprovalThatCameBeforeItsHoldCountsForNothing) {
   EXPECT_EQ(world->record().clean_step, "hold.forensics");
   EXPECT_THAT(world->record().waiting_for, HasSubstr("0 of 1 approvals"));
   EXPECT_EQ(world->erases, 0U);
+}
+
+// Somebody who may write to the stream took it out before the worker had seen it.
+TEST_F(OwnSteps, AnApprovalOfAnEarlierCleaningCountsForNothing) {
+  begin({hold("forensics", 1)});
+  leave(kMinuteMs);
+  Order withheld;
+  withheld.order = "unhold";
+  withheld.address = to_string(world->slots.at(0).address);
+  withheld.who = "alice";
+  withheld.request_id = "req-withheld";
+  withheld.issued_at = world->scheduler.now().wall;
+  withheld.mac = world->order_code;
+  withheld.hold = hold_id(world->record());
+  world->kill_worker();
+  world->start_worker();
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().clean_step, "hold.forensics");
+  world->conductor->take(withheld);
+  world->pass(kMinuteMs);
+  EXPECT_THAT(world->store.order_answers["req-withheld"], HasSubstr("one of before"));
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("0 of 1 approvals"));
+  EXPECT_EQ(world->erases, 0U);
+  order("unhold");
+  world->pass(kHourMs);
+  EXPECT_EQ(world->erases, 1U);
 }
 
 // Its record is being written: the approval's would be written over it.

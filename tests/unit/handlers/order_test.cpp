@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "handlers/conductor/conductor.h"
+#include "state/device/hold.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -37,6 +38,8 @@ struct Orders : ::testing::Test {
     order.issued_at = world->scheduler.now().wall;
     order.id = std::to_string(order.issued_at.ms) + "-0";
     order.mac = world->order_code;
+    const Record* stored = world->store.stored(world->slots[0].address);
+    if (what == "unhold" && stored != nullptr) order.hold = hold_id(*stored);
     world->slots[0].maintained |= what == "maintenance_on";
     if (accepts_something(order)) {
       world->name_drive(world->slots[0], order);

@@ -142,14 +142,15 @@ TEST_F(KeyFolder, ARecordWithoutACodeIsAnOlderVersionsOnlyWhereTheKeyIsNewAndNot
 TEST_F(KeyFolder, AnOrderIsBoundToEveryWordOfItAndToItsHost) {
   const OrderSeal seal("compute-1", key(), std::nullopt);
   Order order{"1-1", "enrol", "0000:01:00.0", "root@compute-1", "req-1", WallMs{1'000},
-              "n",   "",      "S1",           "dsn=00-01",      "",      ""};
+              "n",   "",      "S1",           "dsn=00-01",      "",      "",
+              ""};
   EXPECT_FALSE(seal.fits("compute-1", order));
   seal.seal("compute-1", order);
   EXPECT_TRUE(seal.fits("compute-1", order));
   EXPECT_FALSE(seal.fits("compute-2", order));
   for (std::string Order::*member :
        {&Order::order, &Order::address, &Order::who, &Order::request_id, &Order::nonce, &Order::mac,
-        &Order::serial, &Order::hardware, &Order::reason, &Order::steps}) {
+        &Order::serial, &Order::hardware, &Order::reason, &Order::steps, &Order::hold}) {
     Order changed = order;
     changed.*member += "x";
     EXPECT_FALSE(seal.fits("compute-1", changed));
@@ -175,7 +176,8 @@ TEST_F(KeyFolder, AHostsKeysAreGoodForItsOrdersAloneAndTheMasterForAll) {
   const OrderSeal operators("controller-1", std::nullopt, master);
   const OrderSeal thief("compute-2", own, key_of_host("compute-2"));
   const Order plain{"",  "enrol", "0000:01:00.0", "alice",     "req-1", WallMs{1'000},
-                    "n", "",      "S1",           "dsn=00-01", "",      ""};
+                    "n", "",      "S1",           "dsn=00-01", "",      "",
+                    ""};
   const auto sealed_by = [&plain](const OrderSeal& seal) {
     Order order = plain;
     seal.seal("compute-1", order);

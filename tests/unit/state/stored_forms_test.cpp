@@ -338,11 +338,12 @@ TEST(StoredForms, ErrorsOfAnArqNameTheMember) {
 }
 
 TEST(StoredForms, AnOrder) {
-  const Order order{"1-0", "enrol", "0000:c1:00.1", "alice",  "req", kAt,
-                    "n",   "m",     kOdd,           kForeign, "why", "[]"};
+  const Order order{"1-0", "enrol", "0000:c1:00.1", "alice", "req", kAt, "n",
+                    "m",   kOdd,    kForeign,       "why",   "[]",  "h"};
   EXPECT_EQ(lines_of(order_fields(order)),
             "address=0000:c1:00.1\n"
             "hardware=X\xFFY\n"
+            "hold=h\n"
             "issued_at=2025-11-20T21:22:44.123Z\n"
             "mac=m\n"
             "nonce=n\n"
@@ -365,7 +366,7 @@ TEST(StoredForms, AnOrder) {
             "serial=\n"
             "who=\n");
   EXPECT_EQ(order_from_fields("2-0", {{"order", "clean"}, {"issued_at", "x"}, {"new", "1"}}),
-            (Order{"2-0", "clean", "", "", "", WallMs{}, "", "", "", "", "", ""}));
+            (Order{"2-0", "clean", "", "", "", WallMs{}, "", "", "", "", "", "", ""}));
 }
 
 Certificate full_certificate() {
