@@ -390,10 +390,10 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   void order(const CallPtr& call, const Fleet::Found& found) {
     const OrderCall& kind = *order_call(call->route.resource);
-    if (kind.kind == OrderKind::unhold && call->who.delegated) {
+    if (kind.kind == OrderKind::unhold && !call->who.is_in_person()) {
       return answer(*call, fault(403,
-                                 "an approval is a person's own, and this token is one that he "
-                                 "delegated (a trust, OAuth): use a token of your own"));
+                                 "an approval is a person's own: use a token of your own, alone, "
+                                 "not a delegated one, nor one beside a service's"));
     }
     const WallMs now = ports_.clock.now().wall;
     Order order;

@@ -53,6 +53,19 @@ Status read_scope(const Value& token, Identity& identity) {
   return Ok{};
 }
 
+// By a trust, OAuth or an application credential somebody or something acts in the user's name.
+bool is_delegated(const Value& token) {
+  if (json::find(token, "OS-TRUST:trust") != nullptr) return true;
+  if (json::find(token, "OS-OAUTH1") != nullptr) return true;
+  const Value* methods = json::find(token, "methods");
+  if (methods == nullptr || !methods->IsArray()) return false;
+  const auto is_credential = [](const Value& method) {
+    return method.IsString() && std::string_view(method.GetString(), method.GetStringLength()) ==
+                                    "application_credential";
+  };
+  return std::any_of(methods->Begin(), methods->End(), is_credential);
+}
+
 }  // namespace
 
 Status check_token_text(std::string_view token) {
@@ -88,8 +101,7 @@ Result<SubjectToken> parse_subject_token(const HttpResponse& response, std::size
   identity.user_name = text_at(*user, "name");
   identity.user_domain_id = domain_of(*user);
   if (auto scope = read_scope(*token, identity); !scope.ok()) return std::move(scope).error();
-  identity.delegated =
-      json::find(*token, "OS-TRUST:trust") != nullptr || json::find(*token, "OS-OAUTH1") != nullptr;
+  identity.delegated = is_delegated(*token);
   identity.roles = role_names(*token);
   if (identity.roles.size() > kRolesMax) {
     return Error{Errc::limit, fmt::format("Keystone's answer: the token has {} roles, over the "

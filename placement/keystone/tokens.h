@@ -18,8 +18,10 @@ struct Identity {
   std::string domain_id;                                    // of a domain's token
   std::string system_scope;                                 // "all", or empty
   std::vector<std::string> roles;                           // names, as Keystone has them
-  bool delegated = false;  // by a trust or OAuth: somebody else acts in the user's name
+  bool delegated = false;  // by a trust, OAuth or an application credential: not the user himself
   std::vector<std::string> service_roles;  // of a valid X-Service-Token; empty: none was given
+  // Nobody acts in the user's name. Beside a service's token an expired one of anybody's is good.
+  [[nodiscard]] bool is_in_person() const { return !delegated && service_roles.empty(); }
 };
 
 class Tokens {

@@ -386,6 +386,9 @@ unit_mutant(steps_need_no_rule_of_their_own handlers handlers/api/api.cpp
 unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.OneUser*
   "one operator with tokens of two projects approves twice"
   [[word(call->who.user_domain_id));]] [[word(call->who.project_id));]])
+unit_mutant(a_service_approves_for_anybody handlers handlers/api/api.cpp ApiUnholdTest.AToken*
+  "whoever has a service's token and old tokens of others approves a hold as often as he likes"
+  [[!call->who.is_in_person()]] [[call->who.delegated]])
 unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
   NamedSteps.APlanThatWasChanged*
   "whoever writes a plan into Redis says which command root runs"

@@ -272,7 +272,6 @@ TEST_F(ApiUnholdTest, OneUserIsOnePersonInWhateverProject) {
   seal = [](const std::string& host, Order& order) { order.mac = host; };
   tokens.known["elsewhere"] = tokens.known["admin"];
   tokens.known["elsewhere"].project_id = kOtherProject;
-  tokens.known["elsewhere"].service_roles = {"service"};
   tokens.known["namesake"] = tokens.known["admin"];
   tokens.known["namesake"].user_domain_id = "another";
   for (const std::string token : {"admin", "elsewhere", "namesake"}) {
@@ -281,6 +280,17 @@ TEST_F(ApiUnholdTest, OneUserIsOnePersonInWhateverProject) {
   ASSERT_EQ(store.orders.size(), 3U);
   EXPECT_EQ(store.orders[0].second.who, store.orders[1].second.who);
   EXPECT_NE(store.orders[0].second.who, store.orders[2].second.who);
+}
+
+// With a service's token, whoever has old tokens of others would approve in their names.
+TEST_F(ApiUnholdTest, ATokenBesideAServicesApprovesNothing) {
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  tokens.known["service"] = tokens.known["admin"];
+  tokens.known["service"].service_roles = {"service"};
+  const Response response = unhold("hold.eyes", "service");
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(fault_of(response), HasSubstr("use a token of your own"));
+  EXPECT_TRUE(store.orders.empty());
 }
 
 // By a trust or OAuth one person would approve as two.

@@ -393,6 +393,9 @@ TEST_F(TokenValidatorTest, ATokenThatWasDelegatedIsTold) {
         replaced(subject(in(kHourMs)), "\"roles\": [", (member + ", \"roles\": [").c_str()));
     EXPECT_TRUE(validate(member.substr(1, 8))->delegated) << member;
   }
+  transport_.then(
+      replaced(subject(in(kHourMs)), R"(["password"])", R"(["application_credential", "token"])"));
+  EXPECT_TRUE(validate("a-program")->delegated);
 }
 
 TEST_F(TokenValidatorTest, NoTokenStandsInTheLogOrInAnError) {
