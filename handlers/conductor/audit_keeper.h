@@ -1,8 +1,12 @@
-// Hands what is to be audited to the ledger's journal, each once.
+// Hands what is to be audited to the ledger's journal. Each order and each change has its entry; of
+// what comes more often than an operator gives orders, the rest of the minute is counted in one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "handlers/conductor/context.h"
@@ -16,13 +20,34 @@ class AuditKeeper final {
   explicit AuditKeeper(const ConductorContext& context) : context_(context) {}
 
   // The journal takes them in the background; what it cannot take is logged, and holds up nothing.
-  // The same entries are not kept twice in a row, until forget_last().
+  // That a device is offered again and again is told once, until forget_last().
   void keep(const PciAddress& address, const std::vector<AuditEntry>& entries);
   void forget_last(const PciAddress& address) { told_.erase(address); }
+  // With each survey: of the minutes that are over, what was only counted.
+  void tell_counted();
+  // At the stop: of all.
+  void tell_all_counted();
 
  private:
+  // Of one kind of entry of one device, within a minute from the first.
+  struct Minute {
+    MonoMs began;
+    std::size_t kept = 0;
+    std::uint64_t counted = 0;
+    AuditEntry last;  // of those that were counted
+  };
+  using Kind = std::pair<PciAddress, AuditEvent>;
+
+  [[nodiscard]] bool is_told_again(const PciAddress& address,
+                                   const std::vector<AuditEntry>& entries);
+  void keep_or_count(const PciAddress& address, const AuditEntry& entry);
+  void count(Minute& minute, const AuditEntry& entry);
+  void tell(const Minute& minute);
+  void seal(const AuditEntry& entry);
+
   const ConductorContext& context_;
-  std::map<PciAddress, std::string> told_;
+  std::map<PciAddress, std::string> told_;  // of its being on offer
+  std::map<Kind, Minute> minutes_;
 };
 
 }  // namespace reclaim

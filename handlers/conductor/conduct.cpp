@@ -273,6 +273,7 @@ void Conductor::stop(std::function<void()> stopped) {
   schedule_.stop();
   watch_.stop();
   stops_pending_ = 1;
+  audits_.tell_all_counted();
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };

@@ -130,14 +130,8 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
           fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
           [done] { done(""); });
     case OrderKind::maintenance_on:
-    case OrderKind::maintenance_off: {
-      Maintenance wanted{*kind == OrderKind::maintenance_on, {}, facts.detail};
-      if (wanted.on && !is_proven) {
-        wanted.until.ms = context_.ports.clock.now().wall.ms + kUnprovenMaintenanceMs;
-        begun_here_.insert(address);
-      }
-      maintenance_wanted_[address] = std::move(wanted);
-    }
+    case OrderKind::maintenance_off:
+      order_maintenance(address, {*kind == OrderKind::maintenance_on, {}, facts.detail}, is_proven);
   }
   if (is_busy(device.record.stage)) {
     context_.ports.log.warning(log_name::kConductor,
@@ -237,7 +231,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   } else if (device.record.by_steps && !order.serial.empty()) {
     why = "a device that is no drive tells no serial to compare; issue it again without --serial";
   } else if (why = not_the_drive_of(order, device.found, device.record.by_steps); !why.empty()) {
-    audits_.keep(address, {audit_entry(AuditEvent::enrol_refused, device.record, why)});
+    audit(address, AuditEvent::enrol_refused, fmt::format("{}: {}", facts.detail, why));
   }
   if (!why.empty()) {
     refuse_enrolment(address, why);
@@ -313,6 +307,27 @@ void DeviceOrders::end_unproven_maintenance() {
   const std::int64_t now = context_.ports.clock.now().wall.ms;
   for (const auto& [address, device] : context_.devices) {
     const LedgerEntry* line = context_.on_ledger(address);
+void DeviceOrders::order_maintenance(const PciAddress& address, Maintenance wanted,
+                                     bool is_proven) {
+  if (wanted.on && !is_proven) {
+    wanted.until.ms = context_.ports.clock.now().wall.ms + kUnprovenMaintenanceMs;
+    begun_here_.insert(address);
+  }
+  const auto before = maintenance_wanted_.find(address);
+  if (before != maintenance_wanted_.end()) {
+    audit(address, AuditEvent::maintenance,
+          fmt::format("ordered to {}, and overruled by another order before it did: {}",
+                      before->second.on ? "begin" : "end", before->second.by));
+  }
+  maintenance_wanted_[address] = std::move(wanted);
+}
+
+void DeviceOrders::audit(const PciAddress& address, AuditEvent event, std::string detail) {
+  AuditEntry entry = audit_entry(event, context_.record_of(address), std::move(detail));
+  entry.at = context_.ports.clock.now().wall;
+  audits_.keep(address, {entry});
+}
+
     if (line == nullptr || !line->maintenance || line->maintenance_until.ms == 0) continue;
     const bool is_over = !begun_here_.contains(address) || now >= line->maintenance_until.ms;
     if (!is_over || maintenance_wanted_.contains(address)) continue;
@@ -352,8 +367,7 @@ void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance&
     Record next = context_.record_of(address);
     next.maintenance = wanted.on;
     next.updated_at = context_.ports.clock.now().wall;
-    const std::string what = (wanted.on ? "begun: " : "ended: ") + wanted.by;
-    audits_.keep(address, {audit_entry(AuditEvent::maintenance, next, what)});
+    audit(address, AuditEvent::maintenance, (wanted.on ? "begun: " : "ended: ") + wanted.by);
     writer_.save_note(next, wanted.on ? "maintenance_on" : "maintenance_off", "it was ordered",
                       wanted.by, IfUnsaved::try_again);
     // A free device is reserved, or given back, by what the survey sees.

@@ -88,7 +88,10 @@ class DeviceOrders final : public OrderDesk::Devices {
   void set_maintenance(const PciAddress& address, const Maintenance& wanted);
 
   const ConductorContext& context_;
+  void order_maintenance(const PciAddress& address, Maintenance wanted, bool is_proven);
   LedgerGate& ledger_;
+  // In the audit journal, as of now: the same again is another entry.
+  void audit(const PciAddress& address, AuditEvent event, std::string detail);
   RecordWriter& writer_;
   Inbox& inbox_;
   ArqBook& book_;

@@ -10,6 +10,7 @@ namespace reclaim::sim {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 struct Audit : ::testing::Test {
   void begin() {
@@ -77,6 +78,60 @@ TEST_F(Audit, AReleaseByAnotherHandIsTold) {
     EXPECT_EQ(std::count(events.begin(), events.end(), "released_elsewhere"), times);
     EXPECT_EQ(std::count(events.begin(), events.end(), "reserved_again"), times);
   }
+}
+
+TEST_F(Audit, EachOrderIsToldThoughAnotherFollowsAtOnce) {
+  begin();
+  world->drive().steps_end_with = Errc::failed;
+  leave();
+  world->pass(5 * kMinuteMs);
+  world->disk.audit.clear();
+  const PciAddress address = world->record().address;
+  for (const char* order : {"maintenance_on", "maintenance_off", "maintenance_on"}) {
+    world->command(order, address, std::string("of ") + order);
+    world->pass(1'000);
+  }
+  // These are overruled before they are carried out.
+  world->command("maintenance_off", address, "first");
+  world->command("maintenance_on", address, "second");
+  world->command("maintenance_off", address, "third");
+  world->pass(1'000);
+  std::string all;
+  for (const AuditEntry& entry : world->disk.audit) all += entry.detail + "\n";
+  EXPECT_EQ(told(), std::vector<std::string>(6, "maintenance")) << all;
+  for (const char* who : {"first", "second", "third"}) EXPECT_THAT(all, HasSubstr(who));
+}
+
+TEST_F(Audit, EachQuarantineIsToldThoughItIsTheSame) {
+  begin();
+  world->command("maintenance_on", world->record().address);
+  leave();
+  world->pass(kMinuteMs);
+  world->disk.audit.clear();
+  for (int times = 1; times <= 3; ++times) {
+    world->command("abort", world->record().address);
+    world->pass(1'000);
+    world->command("clean", world->record().address);
+    world->pass(1'000);
+    EXPECT_EQ(told(), std::vector<std::string>(times, "quarantined"));
+  }
+}
+
+TEST_F(Audit, AFloodOfOrdersIsCountedAndItsLastOneTold) {
+  begin();
+  world->disk.audit.clear();
+  const PciAddress address = world->record().address;
+  constexpr int kOrders = 60;
+  for (int i = 0; i < kOrders; ++i) {
+    world->command(i % 2 == 0 ? "maintenance_on" : "maintenance_off", address,
+                   "number " + std::to_string(i));
+    world->pass(500);
+  }
+  EXPECT_EQ(told().size(), 30U);
+  world->pass(3 * kMinuteMs);
+  ASSERT_EQ(told().size(), 31U);
+  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("30 more within a minute, the last: "));
+  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("number 59"));
 }
 
 }  // namespace
