@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admitted_plan.h"
 #include "handlers/survey/observed.h"
@@ -142,7 +143,12 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
                                fmt::format("{} waits: {}", to_string(address), next.waiting_for));
   }
   const char* why = device.persisted ? "a survey saw it" : "Redis had no record of it";
-  const auto saved = [this, address] {
+  const bool shown_at_last = is_shown_at_last(device.record, next);
+  const auto saved = [this, address, next, shown_at_last] {
+    if (shown_at_last) {
+      audits_.keep(address, {audit_entry(AuditEvent::tenancy_seen, next,
+                                         "Placement shows it, as its accelerator request said")});
+    }
     if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
   };
   const auto save = [this, next, why, saved, trigger = device.persisted ? "noted" : "first_seen"] {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "handlers/arq/book.h"
+#include "handlers/conductor/audit_keeper.h"
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
@@ -24,7 +25,8 @@ class Admissions final {
   // `maintenance_begins`: it was ordered, and the record does not say so yet.
   Admissions(const ConductorContext& context, DeviceTable& devices, LedgerGate& ledger,
              RecordWriter& writer, CertificateKeeper& certificates, WriteFence& fence,
-             const ArqBook& book, std::function<bool(const PciAddress& address)> maintenance_begins)
+             const ArqBook& book, AuditKeeper& audits,
+             std::function<bool(const PciAddress& address)> maintenance_begins)
       : context_(context),
         devices_(devices),
         ledger_(ledger),
@@ -32,6 +34,7 @@ class Admissions final {
         certificates_(certificates),
         fence_(fence),
         book_(book),
+        audits_(audits),
         maintenance_begins_(std::move(maintenance_begins)) {}
 
   // What the survey going on saw: the next admission decides on it, and only one does.
@@ -92,6 +95,7 @@ class Admissions final {
   CertificateKeeper& certificates_;
   WriteFence& fence_;
   const ArqBook& book_;
+  AuditKeeper& audits_;
   std::function<bool(const PciAddress& address)> maintenance_begins_;
   std::map<PciAddress, Waiting> waiting_;
 };

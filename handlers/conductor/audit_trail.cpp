@@ -3,15 +3,28 @@
 namespace reclaim {
 namespace {
 
+// Anybody on the bus, and every host by a kick, can say that an accelerator request binds a device
+// for an instance that never was. Its word keeps the device; it is not sealed as a tenancy.
+bool is_only_said(const Record& record) {
+  return record.instance_source == InstanceSource::arq;
+}
+
 bool tenancy_begins(const Record& before, const Update& update) {
+  if (is_only_said(update.record)) return false;
+  if (is_shown_at_last(before, update.record)) return true;
   const Trigger on = update.row->on;
   if (!begins_tenancy(on) && on != Trigger::released_taken) return false;
   // What is in error is looked at again and again while an instance has it.
   return before.stage != Stage::error || before.instance != update.record.instance ||
-         before.tenancy_seen_at.ms == 0;
+         is_only_said(before) || before.tenancy_seen_at.ms == 0;
 }
 
 }  // namespace
+
+bool is_shown_at_last(const Record& before, const Record& after) {
+  return before.stage == Stage::allocated && after.stage == Stage::allocated &&
+         is_only_said(before) && after.instance_source == InstanceSource::allocation;
+}
 
 AuditEntry audit_entry(AuditEvent event, const Record& record, std::string detail) {
   AuditEntry entry;
@@ -19,7 +32,7 @@ AuditEntry audit_entry(AuditEvent event, const Record& record, std::string detai
   entry.host = record.host;
   entry.address = to_string(record.address);
   entry.serial = record.serial;
-  entry.instance = record.instance;
+  if (!is_only_said(record)) entry.instance = record.instance;
   entry.project = record.project;
   entry.user = record.user;
   entry.migration = record.migration;
@@ -36,7 +49,8 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
   const std::string why(update.row->why);
   const Trigger on = update.row->on;
   const bool passed_on = on == Trigger::passed_on;
-  if (before.stage == Stage::allocated && (after.stage != Stage::allocated || passed_on)) {
+  if (before.stage == Stage::allocated && !is_only_said(before) &&
+      (after.stage != Stage::allocated || passed_on)) {
     entries.push_back(audit_entry(AuditEvent::tenancy_ended, before, why));
     entries.back().at = after.updated_at;
   }

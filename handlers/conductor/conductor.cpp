@@ -82,7 +82,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
               [this](const PciAddress& address) { settle(address); }}),
       claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
       admissions_(
-          context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_,
+          context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_, audits_,
           [this](const PciAddress& address) { return device_orders_.maintenance_begins(address); }),
       own_steps_(context_, writer_),
       steps_(context_, ledger_, writer_, own_steps_),

@@ -28,3 +28,11 @@ unit_mutant(overruled_orders_are_lost conductor handlers/conductor/device_orders
 unit_mutant(floods_fill_the_disk conductor handlers/conductor/audit_keeper.cpp Audit.AFlood*
   "whoever orders without end fills the disk with the journal"
   [[  if (minute->second.kept == kOfAKindMax)]] [[  if (false)]])
+unit_mutant(what_is_only_said_is_sealed conductor handlers/conductor/audit_trail.cpp
+  CyborgWords.ATenancyThatAnArq*
+  "a host, or anybody on the bus, writes tenancies that never were into another host's journal"
+  [[record.instance_source == InstanceSource::arq;]] [[record.epoch == 0;]])
+unit_mutant(shown_at_last_is_not_sealed conductor handlers/conductor/admissions.cpp
+  CyborgWords.ATenancyThatPlacement*
+  "a tenancy whose accelerator request came before its allocation is in no journal"
+  [[    if (shown_at_last) {]] [[    if (false) {]])
