@@ -66,6 +66,7 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
   // One worker a machine is held by the ledger's file lock; so after a crash the same machine may
   // take its own locks over without waiting for them to expire.
   out.holder = settings.host + "/" + machine.machine_id;
+  out.hears_cleanups = settings.listen_rpc || !settings.agent_door.socket.empty();
   out.survey_jitter_ms = out.survey_interval_ms / 10;
   return out;
 }

@@ -111,6 +111,8 @@ struct ConductorOptions {
   // [cyborg] reserve_all_types: also what is neither a drive nor cleaned by steps is reserved while
   // it is bound.
   bool reserve_all_types = false;
+  // [cyborg] listen_rpc or [agent_door]: somebody here hears what Cyborg wants cleaned.
+  bool hears_cleanups = true;
   [[nodiscard]] bool registers() const { return manage_providers || agent_door; }
   std::int64_t cleanup_timeout_ms = 900'000;
   std::int64_t stall_timeout_ms = 600'000;

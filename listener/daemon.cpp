@@ -101,6 +101,7 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
   order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(of_orders));
   const OutboxSeal outbox_seal(host_, *key);
   redis.outbox = outbox_options(settings_, outbox_seal, [this] { notifier_->wake(); });
+  redis.kick_seal.emplace(host_, *key);
   redis.seal.emplace(host_, *std::move(key));
   redis.observers.answered = [this](std::string_view outcome, std::int64_t ms) {
     metrics_.request("redis", outcome, ms);

@@ -84,6 +84,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     if (record.stage == Stage::error) counters_.errors += 1;
     LedgerEntry entry = ports_.ledger.entries().at(address);
     entry.error = record.stage == Stage::error;
+    entry.aborted = update.row->on == Trigger::operator_abort;
     // Whoever mends what went wrong may have written: the next zeroing begins with the first byte.
     entry.cleaning.zero_mark.clear();
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
@@ -272,8 +273,8 @@ void Conductor::stop(std::function<void()> stopped) {
   stopped_ = std::move(stopped);
   schedule_.stop();
   watch_.stop();
-  stops_pending_ = 1;
   audits_.tell_all_counted();
+  stops_pending_ = 1;
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };

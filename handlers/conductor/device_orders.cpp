@@ -32,23 +32,36 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
       found->second.record.flow != Flow::cyborg) {
     return;
   }
-  if (found->second.record.stage == Stage::available) return clean_what_was_bound(*address);
-  if (found->second.record.stage != Stage::error) return;
-  const std::int64_t written = written_at_ms(kick.id);
-  const bool old = written > 0 && context_.ports.clock.now().wall.ms - written > kCleanupAgeMaxMs;
-  // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
-  if (old || (written > 0 && written < found->second.record.stage_since.ms)) {
-    context_.ports.log.warning(
-        log_name::kConductor,
-        fmt::format("cleanup_device for {}: asked before the device went to error, or too "
-                    "long ago by Redis's clock; it stays in error",
-                    kick.address));
-    return;
+  const Record& record = found->second.record;
+  if (record.stage != Stage::available && record.stage != Stage::error) return;
+  if (const std::string why = why_not_cleaned_up(record, kick); !why.empty()) {
+    return context_.ports.log.warning(log_name::kConductor,
+                                      fmt::format("cleanup_device for {}: {}", kick.address, why),
+                                      {{"request_id", kick.request_id}});
   }
+  if (record.stage == Stage::available) return clean_what_was_bound(*address);
   Facts facts;
   facts.detail = "Cyborg's cleanup_device";
-  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  facts.request_id = "";  // no order of ours leads here, and whoever casts chooses his
   context_.post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
+std::string DeviceOrders::why_not_cleaned_up(const Record& record, const Kick& kick) const {
+  if (!context_.options.hears_cleanups) {
+    return "nobody here listens for it ([cyborg] listen_rpc, [agent_door]); it is left as it is";
+  }
+  const std::int64_t age_ms = context_.ports.clock.now().wall.ms - kick.sent_at.ms;
+  // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
+  if (age_ms > kCleanupAgeMaxMs || kick.sent_at < record.stage_since) {
+    return fmt::format("asked before the device became {}, or too long ago; it stays so",
+                       to_string(device_state(record.stage)));
+  }
+  const LedgerEntry* line = context_.on_ledger(record.address);
+  if (record.stage == Stage::error && line != nullptr && line->aborted) {
+    return "an operator has aborted its cleaning, which Cyborg does not override: `reclaim device "
+           "clean` it";
+  }
+  return {};
 }
 
 // Where Cyborg reserves at the bind and un-reserves by itself, what it asks to be cleaned had a
@@ -294,19 +307,6 @@ bool DeviceOrders::stands_unopened(const Record& record) const {
   return policy && !policy->managed;
 }
 
-void DeviceOrders::settle_maintenance(const PciAddress& address) {
-  const Device& device = context_.devices.at(address);
-  const auto wanted = maintenance_wanted_.find(address);
-  if (wanted == maintenance_wanted_.end() || device.quarantined) return;
-  if (is_busy(device.record.stage)) return;
-  set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
-}
-
-// Who may write orders could keep drives out of the pool for good.
-void DeviceOrders::end_unproven_maintenance() {
-  const std::int64_t now = context_.ports.clock.now().wall.ms;
-  for (const auto& [address, device] : context_.devices) {
-    const LedgerEntry* line = context_.on_ledger(address);
 void DeviceOrders::order_maintenance(const PciAddress& address, Maintenance wanted,
                                      bool is_proven) {
   if (wanted.on && !is_proven) {
@@ -328,6 +328,19 @@ void DeviceOrders::audit(const PciAddress& address, AuditEvent event, std::strin
   audits_.keep(address, {entry});
 }
 
+void DeviceOrders::settle_maintenance(const PciAddress& address) {
+  const Device& device = context_.devices.at(address);
+  const auto wanted = maintenance_wanted_.find(address);
+  if (wanted == maintenance_wanted_.end() || device.quarantined) return;
+  if (is_busy(device.record.stage)) return;
+  set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
+}
+
+// Who may write orders could keep drives out of the pool for good.
+void DeviceOrders::end_unproven_maintenance() {
+  const std::int64_t now = context_.ports.clock.now().wall.ms;
+  for (const auto& [address, device] : context_.devices) {
+    const LedgerEntry* line = context_.on_ledger(address);
     if (line == nullptr || !line->maintenance || line->maintenance_until.ms == 0) continue;
     const bool is_over = !begun_here_.contains(address) || now >= line->maintenance_until.ms;
     if (!is_over || maintenance_wanted_.contains(address)) continue;

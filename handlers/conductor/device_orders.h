@@ -55,7 +55,9 @@ class DeviceOrders final : public OrderDesk::Devices {
   void carry_out(const Order& order, bool is_proven, const PciAddress& address,
                  const OrderDesk::Done& done) override;
   // Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
-  // administrator, whose word it is where the device is in error.
+  // administrator, whose word it is where the device is in error, but not by an operator's abort.
+  // It is of the stage that the device was in when it was given: a copy of it, or one heard again
+  // after a crash, says nothing of a later one.
   void cleanup_device(const Kick& kick);
   // Maintenance that was ordered begins or ends now, unless the device is being cleaned.
   void settle_maintenance(const PciAddress& address);
@@ -71,6 +73,7 @@ class DeviceOrders final : public OrderDesk::Devices {
  private:
   using Done = OrderDesk::Done;
 
+  [[nodiscard]] std::string why_not_cleaned_up(const Record& record, const Kick& kick) const;
   void clean_what_was_bound(const PciAddress& address);
   [[nodiscard]] std::string clean(const Device& device, Facts facts);
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
@@ -85,13 +88,13 @@ class DeviceOrders final : public OrderDesk::Devices {
     WallMs until;    // as in the ledger
     std::string by;  // for the journal
   };
-  void set_maintenance(const PciAddress& address, const Maintenance& wanted);
-
-  const ConductorContext& context_;
   void order_maintenance(const PciAddress& address, Maintenance wanted, bool is_proven);
-  LedgerGate& ledger_;
+  void set_maintenance(const PciAddress& address, const Maintenance& wanted);
   // In the audit journal, as of now: the same again is another entry.
   void audit(const PciAddress& address, AuditEvent event, std::string detail);
+
+  const ConductorContext& context_;
+  LedgerGate& ledger_;
   RecordWriter& writer_;
   Inbox& inbox_;
   ArqBook& book_;

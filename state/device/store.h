@@ -38,7 +38,7 @@ struct JournalPage {
 };
 
 // Work dispatched to a host: a notification's kick. A kick carries no authority: Placement and the
-// host do.
+// host do. A command does, so that only the host's own worker can give it one (push_kick).
 struct Kick {
   std::string id;       // stream id, set by the store
   std::string reason;   // event type
@@ -52,6 +52,7 @@ struct Kick {
   Life life = Life::untold;  // of the instance,
   std::string host = {};     // on this one; empty: the message does not say on which
   WallMs sent_at = {};       // as the sender's clock had it; 0: not told
+  std::string mac = {};      // of a command (state/certificate/kick_seal.h)
 };
 
 // What a worker says of itself under reclaim:{HOST}:alive, for as long as it goes on saying it.
@@ -115,10 +116,12 @@ class Store {
   virtual void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
                             Callback<Ok> done) = 0;
 
-  // Appends to the host's stream of kicks; the notification is acked only after this succeeded.
+  // Appends to the host's stream of kicks; the notification is acked only after this succeeded. A
+  // command, which is for one's own host alone, is sealed, with now as `sent_at`.
   virtual void push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) = 0;
   // Kicks not yet acknowledged, oldest first, at most `count_max`; after a restart the ones read
-  // but not acknowledged come again.
+  // but not acknowledged come again. Every host may write there: one with a command that this
+  // host's worker has not sealed comes without it.
   virtual void read_kicks(const std::string& host, std::size_t count_max,
                           Callback<std::vector<Kick>> done) = 0;
   virtual void ack_kicks(const std::string& host, const std::vector<std::string>& ids,

@@ -46,6 +46,9 @@ struct LedgerEntry {
   bool dirty =
       false;  // set when first seen allocated or burned, struck only by a confirmed release
   bool error = false;
+  // It is in error by an operator's abort: only an operator ends that. Absent in lines of an older
+  // version.
+  bool aborted = false;
   bool maintenance = false;
   bool by_steps = false;  // as in Record; absent in lines of an older version
   // This worker reserved it, or has asked for it, and is to un-reserve it: because it is bound

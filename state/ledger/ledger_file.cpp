@@ -38,6 +38,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit.text("address", line.address, parse_pci_address);
   visit("dirty", entry.dirty);
   visit("error", entry.error);
+  visit("aborted", entry.aborted, sparse);
   visit("maintenance", entry.maintenance);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);

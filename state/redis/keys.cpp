@@ -79,6 +79,7 @@ void visit_fields(Visit& visit, field::Of<Kick> auto& kick) {
   visit.text("life", kick.life, parse_life, lenient);
   visit("host", kick.host, lenient);
   visit("sent_at", kick.sent_at, lenient);
+  visit("mac", kick.mac, lenient);
 }
 
 template <typename Visit>
@@ -138,8 +139,8 @@ Kick kick_from_fields(const std::string& id,
                       const std::vector<std::pair<std::string, std::string>>& fields) {
   Kick kick = field::from_texts<Kick>(last_of_each(fields));
   kick.id = id;
-  for (std::string* word :
-       {&kick.reason, &kick.command, &kick.address, &kick.instance, &kick.request_id, &kick.host}) {
+  for (std::string* word : {&kick.reason, &kick.command, &kick.address, &kick.instance,
+                            &kick.request_id, &kick.host, &kick.mac}) {
     word->resize(std::min(word->size(), kKickWordBytesMax));
   }
   return kick;

@@ -36,9 +36,18 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, Callback<O
   if (Status checked = redis_keys::check_host(host); !checked.ok()) {
     return client_->answer(checked.error(), without_value<RedisReply>(std::move(done)));
   }
+  Kick sealed = kick;
+  if (!kick.command.empty()) {
+    if (!options_.kick_seal || options_.kick_seal->host() != host) {
+      return client_->answer(Error{Errc::refused, "a command is for one's own host alone"},
+                             without_value<RedisReply>(std::move(done)));
+    }
+    sealed.sent_at = clock_.now().wall;
+    sealed.mac = options_.kick_seal->mac_of(sealed);
+  }
   std::vector<std::string> words{"XADD", redis_keys::of_host(host, "kicks"),        "MAXLEN",
                                  "~",    std::to_string(options_.kicks_length_max), "*"};
-  const std::vector<std::string> fields = redis_keys::kick_fields(kick);
+  const std::vector<std::string> fields = redis_keys::kick_fields(sealed);
   words.insert(words.end(), fields.begin(), fields.end());
   add_to_stream(redis_keys::of_host(host, "kicks"), std::move(words),
                 without_value<Ok>(std::move(done), "the kick for host " + host));
@@ -47,6 +56,20 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, Callback<O
   client_->command(
       {"PEXPIRE", redis_keys::of_host(host, "kicks"), std::to_string(options_.kicks_life_ms)},
       [](const Result<RedisReply>&) {});
+}
+
+// It stays a reason to survey, as any kick.
+void RedisStore::check_command(const std::string& host, Kick& kick) {
+  if (kick.command.empty()) return;
+  const auto& seal = options_.kick_seal;
+  if (seal && seal->host() == host && seal->fits(kick)) return;
+  logger_.warning(
+      log_name::kStore,
+      fmt::format("host {}: a kick's command is not this worker's own, and is ignored: "
+                  "whoever may write to the stream put it there",
+                  host),
+      {{"command", printable_excerpt(kick.command)}, {"address", printable_excerpt(kick.address)}});
+  kick.command.clear();
 }
 
 // Other hosts may write to a stream too: one whose last possible ID was used takes nothing more,
@@ -131,6 +154,7 @@ void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const 
         trimmed.push_back(entry.elements[0].text);
       } else {
         kicks.push_back(kick_from(entry));
+        check_command(host, kicks.back());
       }
     }
   }

@@ -20,6 +20,7 @@
 #include "state/base/log.h"
 #include "state/base/reading.h"
 #include "state/base/uuid.h"
+#include "state/certificate/kick_seal.h"
 #include "state/certificate/record_seal.h"
 #include "state/device/certificates.h"
 #include "state/device/in_hand.h"
@@ -54,6 +55,8 @@ struct RedisStoreOptions {
   RedisObservers observers;
   // Of the host whose records are written here. None: records are only shown, as they are found.
   std::optional<RecordSeal> seal;
+  // Of the host whose worker this is. None: commands are neither given nor heard.
+  std::optional<KickSeal> kick_seal;
   RedisOutboxOptions outbox;
   std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
   std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
@@ -175,6 +178,7 @@ class RedisStore final : public Store,
   struct Listening;
 
   [[nodiscard]] const RecordSeal* seal_of(const std::string& host) const;
+  void check_command(const std::string& host, Kick& kick);
 
   RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
 

@@ -406,6 +406,46 @@ TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   EXPECT_EQ(damage(), "");
 }
 
+// Every host may write into every stream of kicks.
+TEST_F(SealedRecords, OnlyTheHostsOwnWorkerGivesAKickItsCommand) {
+  redis_.options.kick_seal.emplace("compute-1", *MacKey::load_or_create(default_host_key(folder_)));
+  start();
+  const contract::World world = redis_.world("compute-1");
+  const auto push = [&](const std::string& host, const Kick& kick) {
+    return contract::ask<Ok>(
+        world, [&](Callback<Ok> done) { redis_.store->push_kick(host, kick, std::move(done)); });
+  };
+  const auto read = [&] {
+    auto kicks = contract::ask<std::vector<Kick>>(world, [&](Callback<std::vector<Kick>> done) {
+      redis_.store->read_kicks("compute-1", 10, std::move(done));
+    });
+    EXPECT_TRUE(kicks.ok());
+    return kicks.ok() && kicks->size() == 1 ? kicks->front() : Kick{};
+  };
+  Kick own;
+  own.command = "cleanup_device";
+  own.address = "0000:01:01.0";
+  ASSERT_TRUE(push("compute-1", own).ok());
+  const Kick back = read();
+  EXPECT_EQ(back.command, "cleanup_device");
+  EXPECT_GT(back.sent_at.ms, 0);
+  EXPECT_EQ(contract::code_of(push("compute-2", own)), Errc::refused);
+  const std::string stream = "reclaim:{compute-1}:kicks";
+  const std::vector<std::string> forged{
+      "XADD", stream, "*", "reason", "forged", "command", "cleanup_device", "address", own.address};
+  redis_.server.cli(forged);
+  Kick heard = read();
+  EXPECT_EQ(heard.reason, "forged") << "a reason to survey it is";
+  EXPECT_EQ(heard.command, "");
+  // The code is of one device and one moment.
+  auto later = forged;
+  later.insert(later.end(), {"mac", back.mac, "sent_at", "2099-01-01T00:00:00.000Z"});
+  redis_.server.cli(later);
+  heard = read();
+  EXPECT_EQ(heard.reason, "forged");
+  EXPECT_EQ(heard.command, "");
+}
+
 TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenForged) {
   redis_.open();
   ASSERT_TRUE(redis_.connected());

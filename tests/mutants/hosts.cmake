@@ -38,3 +38,15 @@ unit_mutant(put_aside_over_another state state/certificate/state_folder.cpp
   StateFolder.IsPutOver*
   "a ledger that was put aside is lost when another copy is put aside"
   [[  if (is_there(to)) {]] [[  if (false) {]])
+unit_mutant(cyborg_overrides_an_abort conductor handlers/conductor/device_orders.cpp
+  CyborgWords.ACleanupCastDoesNot*
+  "a drive that an operator keeps as it is, is erased because Cyborg asks for it"
+  [[line != nullptr && line->aborted]] [[line != nullptr && line->enrolled_serial == "no"]])
+unit_mutant(casts_are_heard_without_a_listener conductor handlers/conductor/device_orders.cpp
+  CyborgWords.NoCleanupCast*
+  "a host where nobody listens for Cyborg's requests carries one out"
+  [[  if (!context_.options.hears_cleanups) {]] [[  if (false) {]])
+unit_mutant(copied_casts_count conductor handlers/conductor/device_orders.cpp
+  CyborgEdge.TheUnbindsOwnCast*
+  "another host repeats a request of Cyborg's, and the drive is cleaned again"
+  [[ || kick.sent_at < record.stage_since) {]] [[) {]])

@@ -207,6 +207,7 @@ void FakeStore::push_kick(const std::string& host, const Kick& kick, Callback<Ok
       [this, host, kick]() -> Result<Ok> {
         Kick stored = kick;
         stored.id = fmt::format("{}-0", next_kick_++);
+        if (!stored.command.empty()) stored.sent_at = scheduler_.now().wall;
         streams_[host].kicks.push_back(std::move(stored));
         return Ok{};
       },

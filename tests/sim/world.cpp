@@ -344,6 +344,7 @@ void World::command(const std::string& what, const PciAddress& address, const st
     kick.reason = "cyborg-agent.cleanup_device";
     kick.command = what;
     kick.address = to_string(address);
+    kick.sent_at = scheduler.now().wall;
     return conductor->take(kick);
   }
   Order order;

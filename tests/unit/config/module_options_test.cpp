@@ -81,6 +81,9 @@ TEST(ModuleOptions, ManageProvidersReachesTheConductor) {
   EXPECT_TRUE(conductor_options(settings_of("[nvme]\nmanage_providers = true\n"), {}, "1")
                   .manage_providers);
   EXPECT_FALSE(conductor_options(settings_of(""), {}, "1").manage_providers);
+  EXPECT_TRUE(
+      conductor_options(settings_of("[cyborg]\nlisten_rpc = true\n"), {}, "1").hears_cleanups);
+  EXPECT_FALSE(conductor_options(settings_of(""), {}, "1").hears_cleanups);
 }
 
 TEST(ModuleOptions, TheHostsLimitsReachNvme) {

@@ -465,7 +465,7 @@ TEST_F(CyborgEdge, TheUnbindsOwnCastHeardAgainEndsNoRestartsError) {
   Kick cast;
   cast.command = "cleanup_device";
   cast.address = to_string(slot().address);
-  cast.id = std::to_string(world.scheduler.now().wall.ms) + "-0";
+  cast.sent_at = world.scheduler.now().wall;
   die_once_at(Stage::erasing);
   world.start_worker();
   world.pass(kMinuteMs);
@@ -474,7 +474,7 @@ TEST_F(CyborgEdge, TheUnbindsOwnCastHeardAgainEndsNoRestartsError) {
   world.pass(kMinuteMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   // An administrator's, who has seen it.
-  cast.id = std::to_string(world.scheduler.now().wall.ms) + "-0";
+  cast.sent_at = world.scheduler.now().wall;
   world.command("clean", slot().address);
   world.conductor->take(cast);
   world.pass(kHalfHourMs);

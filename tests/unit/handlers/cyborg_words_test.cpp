@@ -56,6 +56,67 @@ class CyborgWords : public ::testing::Test {
   World world;
 };
 
+// What an operator keeps is kept: Cyborg's administrator is not the one who ordered the abort.
+TEST_F(CyborgWords, ACleanupCastDoesNotOverrideAnOperatorsAbort) {
+  use_it();
+  world.drive().steps_end_with = Errc::failed;
+  world.command("maintenance_on", slot().address);
+  world.tenancy_ends();
+  look();
+  world.command("abort", slot().address);
+  look();
+  ASSERT_EQ(world.record().stage, Stage::error);
+  world.drive().steps_end_with.reset();
+  world.command("maintenance_off", slot().address);
+  world.pass(kMinuteMs);
+  // Nor does it when the record was lost, and only the ledger remembers.
+  for (const bool forgets : {false, true}) {
+    world.kill_worker();
+    if (forgets) world.store.lose_everything();
+    world.start_worker();
+    world.pass(kMinuteMs);
+    world.command("cleanup_device", slot().address);
+    world.pass(kHalfHourMs);
+    EXPECT_EQ(world.record().stage, Stage::error);
+    EXPECT_EQ(world.erases, 0U);
+  }
+  world.command("clean", slot().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
+TEST_F(CyborgWords, NoCleanupCastIsTakenWhereNobodyListensForOne) {
+  world.conductor_options.hears_cleanups = false;
+  world.kill_worker();
+  world.start_worker();
+  use_it();
+  world.drive().steps_end_with = Errc::failed;
+  world.tenancy_ends();
+  look();
+  world.drive().steps_end_with.reset();
+  world.command("cleanup_device", slot().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+}
+
+// Anybody on the bus chooses it.
+TEST_F(CyborgWords, ACleanupCastsRequestIdIsInNoCertificate) {
+  use_it();
+  world.drive().steps_end_with = Errc::failed;
+  world.tenancy_ends();
+  look();
+  world.drive().steps_end_with.reset();
+  Kick cast;
+  cast.command = "cleanup_device";
+  cast.address = to_string(slot().address);
+  cast.request_id = "req-forged";
+  cast.sent_at = world.scheduler.now().wall;
+  world.conductor->take(cast);
+  world.pass(kHalfHourMs);
+  ASSERT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(world.record().request_id, "");
+}
+
 TEST_F(CyborgWords, ATenancyThatAnArqAloneToldOfIsNotSealed) {
   hear("accelerator_request.bind.end", bound_arq());
   look();

@@ -61,6 +61,7 @@ struct HandedOver : ::testing::Test {
     kick.command = "cleanup_device";
     kick.address = to_string(slot().address);
     kick.delays_s = {0};
+    kick.sent_at = world.scheduler.now().wall;
     world.conductor->take(kick);
     world.pass(kMinuteMs);
   }

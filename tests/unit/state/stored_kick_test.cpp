@@ -14,13 +14,14 @@ TEST(StoredKick, HasAFieldAMember) {
   kick.life = Life::ends;
   kick.host = "compute-1";
   kick.sent_at = WallMs{1'763'673'764'123};
+  kick.mac = "0a";
   EXPECT_EQ(fmt::format("{}", fmt::join(redis_keys::kick_fields(kick), "|")),
             "reason|r|command|cleanup_device|address|0000:c1:00.1|instance|i1|request_id|req|mark_"
             "allocated|true|delays_s|0,30|arq|{}|life|ends|host|compute-1|sent_at|2025-11-20T21:22:"
-            "44.123Z");
+            "44.123Z|mac|0a");
   EXPECT_EQ(fmt::format("{}", fmt::join(redis_keys::kick_fields(Kick{}), "|")),
             "reason||command||address||instance||request_id||mark_allocated|false|delays_s||arq||"
-            "life||host||sent_at|");
+            "life||host||sent_at||mac|");
 }
 
 TEST(StoredKick, IsReadAsFarAsItCanBe) {
