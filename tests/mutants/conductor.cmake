@@ -129,7 +129,20 @@ unit_mutant(offers_are_forgotten conductor handlers/conductor/ledger_gate.cpp *O
   [[  if (!known || known) return next();]])
 unit_mutant(reservations_wait_for_records conductor handlers/conductor/assessor.cpp *Unrecorded.*
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
-  [[    reserve_unrecorded(sighting);
+  [[    if (device.saving_since <= context_.survey.began) reserve_unrecorded(sighting);
+]] "")
+unit_mutant(fresh_looks_wait_for_orders conductor handlers/conductor/assessor.cpp *Flood*
+  "orders are given so fast that each survey remembers what it should read afresh"
+  [[    if (device != nullptr) looks_.came_to_nothing(address);
+]] "")
+unit_mutant(unclosed_drives_are_on_offer conductor handlers/conductor/assessor.cpp
+  DriveThatIsNeverClosed.*
+  "a drive that cannot be closed is on offer while an instance has it"
+  [[ && !sighting.view->free()) reserve_unrecorded(sighting);]] [[) return true;]])
+unit_mutant(nobody_is_told_of_the_unseen conductor handlers/conductor/look_watch.cpp
+  DriveThatIsNeverClosed.*
+  "no look at a device counts any more, and nobody is told"
+  [[    tell(address, for_ms);
 ]] "")
 unit_mutant(silence_is_consent conductor handlers/conductor/cyborg_watch.cpp
   DoubtOfCyborg.IsNotGivenBack*

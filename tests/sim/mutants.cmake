@@ -363,3 +363,9 @@ sim_unwatched_mutant(doubt_is_told_as_clean handlers/conductor/agent_report.cpp
 sim_unwatched_mutant(no_write_is_no_tenant handlers/survey/unseen.cpp
   "a tenant of Cyborg's who loads firmware and writes nothing leaves the drive on offer"
   [[  if (now.host_reads == *record.certified_host_reads) return true;]] [[  return true;]])
+
+# What is sent faster than a survey looks.
+sim_floods_mutant(orders_overtake_looks handlers/conductor/device_orders.cpp
+  "orders are given so fast that nobody sees who has a drive, nor what he leaves"
+  [[  if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
+]] "")

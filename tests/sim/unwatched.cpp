@@ -42,7 +42,7 @@ bool World::is_dirty(const Slot& slot) {
 }
 
 bool World::is_unwatched() const {
-  return !options_.scripted && options_.seed >= kUnwatchedFrom;
+  return !options_.scripted && options_.seed >= kUnwatchedFrom && !has_floods();
 }
 
 void World::draw_unwatched() {

@@ -142,7 +142,8 @@ inline constexpr std::uint64_t kTenantsFrom = 6'000'000'000'000'000ULL;
 
 // And nobody looks at the right moment (unwatched.cpp); tenants move here as well.
 inline constexpr std::uint64_t kUnwatchedFrom = 12'000'000'000'000'000ULL;
-// The same, and somebody sends orders, kicks and ARQs many times a second (floods.cpp).
+// Not that, and somebody sends orders, kicks and ARQs many times a second (floods.cpp). Tenants
+// move here as well.
 inline constexpr std::uint64_t kFloodsFrom = 13'000'000'000'000'000ULL;
 
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
@@ -268,7 +269,7 @@ class World final {
   // nova_moves.cpp
   [[nodiscard]] bool has_tenants() const {
     const bool moves = options_.seed >= kTenantsFrom && options_.seed < kEndsToldFrom;
-    return (!options_.scripted && moves) || is_unwatched();
+    return (!options_.scripted && moves) || is_unwatched() || has_floods();
   }
   bool nova_moves(Slot& slot);
   bool nova_passes_on(Slot& slot);

@@ -26,6 +26,7 @@ SOURCES = ["handlers/survey/admission.cpp",
            "nvme/host/discovery.cpp"]
 # Of these only what is said of a device that waits.
 SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
+          "handlers/conductor/look_watch.cpp": ["no look at it has counted"],
           "handlers/conductor/kept_erase.cpp": ["erased and verified, and kept so"],
           "handlers/survey/cyborg_remarks.h": ["leaked: ARQ", "switch went astray"],
           "handlers/conductor/registration.cpp": ["not registered:"],
