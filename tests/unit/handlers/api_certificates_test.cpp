@@ -50,11 +50,11 @@ class ApiCertificatesTest : public ApiTest {
     EXPECT_EQ(response.status, 200) << query << fault_of(response);
     std::vector<std::string> found;
     const auto parsed = json::parse(response.body, 1U << 20U);
-    if (!parsed) return {"no JSON: " + response.body};
+    next.clear();
+    if (!parsed || !parsed->HasMember("certificates")) return {"no list: " + response.body};
     for (const auto& one : (*parsed)["certificates"].GetArray()) {
       found.emplace_back(one["id"].GetString());
     }
-    next.clear();
     const rapidjson::Value* links = json::find(*parsed, "certificates_links");
     if (links != nullptr) next = json::maybe_string((*links)[0], "href").value_or("");
     return found;
