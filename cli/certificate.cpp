@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 
 #include "cli/certificate_folder.h"
 #include "cli/certificate_page.h"
 #include "cli/commands.h"
+#include "state/base/check.h"
 #include "state/base/clock.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
@@ -20,6 +22,8 @@
 
 namespace reclaim::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kIdPrefixMin = 4;
 
@@ -73,6 +77,7 @@ class Verdicts final {
     add(std::move(name), "BAD", detail);
     bad_ = true;
   }
+  void none(std::string name, std::string detail) { add(std::move(name), "none", detail); }
   void revoked(std::string name, std::string detail) { add(std::move(name), "revoked", detail); }
   void unerased(std::string name, std::string detail) {
     add(std::move(name), "UNERASED", detail);
@@ -98,12 +103,14 @@ std::string said(const std::string& instance) {
   return instance.empty() ? std::string() : ", instance " + instance;
 }
 
-// `must_have_one`: who names a folder means one that has entries.
+// `must_have_one`: who names a folder, a key or a noted entry means a chain that has entries.
 Status verify_folder(const std::string& folder, const ChainReport& report, bool must_have_one,
                      Verdicts& verdicts) {
   for (const ChainProblem& problem : report.problems) verdicts.bad(problem.file, problem.what);
   if (report.count == 0 && must_have_one) {
     verdicts.bad(folder, std::string(kNoEntry));
+  } else if (report.count == 0 && report.problems.empty()) {
+    verdicts.none(folder, extent_of(report));
   } else if (report.problems.empty()) {
     verdicts.good(folder, extent_of(report));
   }
@@ -150,6 +157,15 @@ std::string why_not_of_chain(const std::string& folder, const std::string& text,
       folder);
 }
 
+// "certificate of serial 'S1'", "audit quarantined of serial 'S1'".
+std::string kind_of(const Sealed& sealed) {
+  const auto content = json::parse(sealed.content, kSealedBytesMax);
+  CHECK(content.ok());
+  const std::string event = text_of(*content, "event");
+  return fmt::format("{}{}{} of serial '{}'", to_string(sealed.kind), event.empty() ? "" : " ",
+                     event, text_of(*content, "serial"));
+}
+
 // An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain has to be
 // in that; one by another key is another host's, or of a chain that is not at hand.
 void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
@@ -162,8 +178,9 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
   }
   const auto sealed = check_sealed(*text, chain.keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
-  if (file.ok() && (sealed->id != file->id || sealed->sequence != file->sequence)) {
-    return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}", file->name,
+  const std::string own = fs::path(file.ok() ? file->name : named).filename();
+  if (parse_sealed_name(own).ok() && own != sealed_name(sealed->sequence, sealed->id)) {
+    return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}: it was renamed", own,
                                            sealed->sequence, sealed->id));
   }
   if (file.ok() || chain.signers.contains(sealed->key_id)) {
@@ -171,8 +188,8 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
       return verdicts.bad(named, std::move(why));
     }
   }
-  verdicts.good(named,
-                fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
+  verdicts.good(named, fmt::format("number {}, {}, signed with key {}", sealed->sequence,
+                                   kind_of(*sealed), sealed->key_id));
 }
 
 // An auditor's note of a chain's newest entry, "SEQUENCE:SHA256": that entry is there, and so is
@@ -280,7 +297,7 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   Verdicts verdicts;
   for (const std::string& named : options.named) verify_one(folder, named, *chain, verdicts);
   if (whole) {
-    if (Status looked = verify_folder(folder, *chain, !options.folder.empty(), verdicts);
+    if (Status looked = verify_folder(folder, *chain, must_have_entry(options), verdicts);
         !looked.ok()) {
       return complain(err, looked.error());
     }

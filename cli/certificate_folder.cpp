@@ -26,6 +26,10 @@ Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
   return keys;
 }
 
+bool must_have_entry(const CertificateOptions& options) {
+  return !options.folder.empty() || !options.public_keys.empty() || !options.expect.empty();
+}
+
 std::vector<ChainProblem> unused_keys(const ChainReport& report, const CertificateOptions& options,
                                       const std::vector<PublicKey>& keys) {
   std::vector<ChainProblem> unused;

@@ -16,8 +16,10 @@
 
 namespace reclaim::cli {
 
-// Of a folder that was named.
+// Of a folder that was named, or that an auditor's key or noted entry is held against.
 inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of a chain?";
+// Whether that is said of an empty one; else it is a host that has released nothing yet.
+[[nodiscard]] bool must_have_entry(const CertificateOptions& options);
 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);

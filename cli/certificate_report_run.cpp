@@ -97,7 +97,7 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   }
   for (const std::string& each : unreadable) err << "reclaim: " << visible(each) << '\n';
   const bool empty = source->erasures.empty() && source->audit.empty() && unreadable.empty();
-  if (empty && !options.folder.empty()) {
+  if (empty && must_have_entry(options)) {
     return complain(err, Error{Errc::not_found, fmt::format("{}: {}", folder, kNoEntry)});
   }
   if (report.chain.verdict != ChainState::Verdict::verified && !empty) {

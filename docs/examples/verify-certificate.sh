@@ -5,8 +5,9 @@
 # from its oldest key on. An entry that endorses the host's next key puts it in its place; one that
 # revokes a key says from which entry on that key proves nothing. SEQUENCE:SHA256 was noted of an
 # entry before: each folder has to have it, so that a chain which was cut is found out.
-# Needs openssl (3.0 or later), sed, grep, cmp and coreutils. Says "ok" of each, and exits with 0
-# when all is well, or with 1 and a line that says what is wrong at the first error.
+# Needs openssl (3.0 or later), sed, grep, cmp, iconv and coreutils. Says "ok" of each and what it
+# is, and exits with 0 when all is well, or with 1 and a line that says what is wrong at the first
+# error.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -37,16 +38,30 @@ verify_file() {
   openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/signed" \
     -sigfile "$work/signature" > "$work/said" 2>&1 ||
     refuse "$1" "the signature does not fit: the file was changed"
-  members > "$work/members"
-  sort "$work/members" | uniq -d > "$work/twice"
-  sed -n '/\\./p' "$work/members" >> "$work/twice"
-  test ! -s "$work/twice" || refuse "$1" "has a member twice, or spells one with an escape"
+  is_spelled || refuse "$1" "is not spelled as Reclaim writes it"
+  members | sort | uniq -d > "$work/twice"
+  test ! -s "$work/twice" || refuse "$1" "has a member twice"
+  number=$(sed 's/^{"sequence":\([0-9]*\),.*$/\1/' "$work/signed")
+  id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
+  name=$(printf '%09d' "$number")-$id.json
+  test "${1##*/}" = "$name" || ! expr "x/$1" : "x.*/$sealed_name" > /dev/null ||
+    refuse "$1" "is not what its name says"
 }
 
-# The names of the members of what is sealed. A text holds no quote of its own.
+# Whether what is sealed is JSON as Reclaim writes it: no blanks, one spelling for each text, whole
+# numbers. Each text becomes "" and each number 0; then what holds only such becomes 0, from the
+# inside out, until that is all.
+is_spelled() {
+  test "$(tr -d '\n' < "$work/signed" | tr -dc '\000-\037' | wc -c)" -eq 0 &&
+    iconv -f UTF-8 -t UTF-16 "$work/signed" > "$work/said" 2>&1 &&
+    sed -E 's#^[^{]*\{[^{]*"(certificate|audit)":(.*)\}$#\2#;s#'"$text"'#""#g;'"$reduce" \
+      "$work/signed" | grep -aqx 0
+}
+
+# The names of the members of what is sealed, one a line.
 members() {
   depth=0
-  grep -aEo '"([^"\\]|\\.)*":?|[][{}]' "$work/signed" | while IFS= read -r part; do
+  grep -aEo "$text"':?|[][{}]' "$work/signed" | while IFS= read -r part; do
     case $part in
     '[' | '{') depth=$((depth + 1)) ;;
     ']' | '}') depth=$((depth - 1)) ;;
@@ -55,36 +70,56 @@ members() {
   done
 }
 
-# The key that the files from here on are signed with, and where it stands.
+# The key that the files from here on are signed with, and where it stands. With a point of small
+# order, the four rows, anybody can sign.
 use_key() {
   key=$1
   openssl pkey -pubin -inform PEM -in "$key" -noout -text 2> "$work/said" |
     grep -q '^ED25519 Public-Key' ||
     refuse "$2" "has no Ed25519 public key"
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
+  case $(tail -c 32 "$work/der" | od -An -v -tx1 | tr -d ' \n') in
+  0[01]"$zeroes"[08]0 | e[c-e]"$effs"[7f]f | \
+    c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03[7f]a | \
+    26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc[08]5)
+    refuse "$2" "has a public key of small order, with which anybody can sign" ;;
+  esac
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
-  form='"certificate":\{.*|"audit":\{"schema":[12],"id":"[0-9a-f-]*","event":"[a-z_]*",.*'
+  form='"certificate":\{'$front',.*|"audit":\{'$front',"event":"[a-z_]*",.*'
   form='"previous":"[0-9a-f]{64}","key_id":"'$key_id'",('$form')\}\}'
-  form='\{"sequence":[1-9][0-9]*,'$form
+  form='\{"sequence":[1-9][0-9]{0,14},'$form
 }
+zeroes=$(printf '%060d' 0)
+effs=$(printf '%s' "$zeroes" | tr 0 f)
 
-# An entry of the audit that decides over keys: how it begins, and all of it. A text holds no quote
-# of its own.
+# What Reclaim writes: of all that is sealed; of the two entries of the audit that decide over keys,
+# how they begin, and all of each.
+uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+front='"schema":[12],"id":"'$uuid'"'
+sealed_name='[0-9]\{9,\}-[0-9a-fA-F]\{8\}\(-[0-9a-fA-F]\{4\}\)\{3\}-[0-9a-fA-F]\{12\}\.json$'
+text='"([^"\\]|\\["\\bfnrt]|\\u00(0[0-7BEF]|1[0-9A-F]))*"'
+plain='(""|0)(,(""|0))*'
+named='"":(""|0)(,"":(""|0))*'
+reduce='s#\[('$plain')?\]|\{('$named')?\}#0#g;'
+reduce=$reduce$reduce$reduce$reduce
+reduce='s#-?[1-9][0-9]{0,19}|0|true|false|null#0#g;'$reduce$reduce
 of_a_key='^[^{]*{[^{]*"audit":{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
-text='"([^"\\]|\\["\\bfnrt]|\\u00[01][0-9A-F])*"'
 named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"detail":'$text
-endorsed='endorsed'$named',"public_key":'$text
+pem='"-----BEGIN PUBLIC KEY-----\\n[A-Za-z0-9+/]{59}=\\n-----END PUBLIC KEY-----\\n"'
+endorsed='endorsed'$named',"public_key":'$pem
 revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
-key_form='[^{]*\{[^{]*"audit":\{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
-key_form=$key_form'('$endorsed'|'$revoked'),"at":"[0-9T:.Z-]*"\}\}'
+at='"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"'
+key_form='[^{]*\{[^{]*"audit":\{'$front',"event":"key_('$endorsed'|'$revoked'),"at":'$at'\}\}'
 
 # Of an entry that endorses a key, the key.
 follow_key() {
   grep -aq "$of_a_key"'endorsed",' "$work/signed" || return 0
   sed -n 's/^.*,"public_key":"\([^"]*\)","at":"[^"]*"}}$/\1/p' "$work/signed" |
-    sed 's/\\n/\n/g' > "$work/next"
+    sed 's/\\n$//; s/\\n/\n/g' > "$work/next"
   mv "$work/next" "$work/key"
   use_key "$work/key" "$1"
+  openssl pkey -pubin -in "$key" | cmp -s - "$key" ||
+    refuse "$1" "tells of a key in another form than Reclaim's"
 }
 
 # Of an entry that revokes a key: which one, and from where on what it signed is void.
@@ -115,13 +150,12 @@ verify_folder() {
   : > "$work/signers"
   found=$expected
   before=$(printf '%064d' 0)
-  number=0
+  place=0
   for file in "$1"/*; do
     test "$file" != "$1/head" || continue
     verify_file "$file"
-    number=$((number + 1))
-    id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
-    test "${file##*/}" = "$(printf '%09d' "$number")-$id.json" ||
+    place=$((place + 1))
+    test "$number:${file##*/}" = "$place:$name" ||
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
       refuse "$file" "is not chained to the file before"
@@ -132,7 +166,7 @@ verify_folder() {
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
     test "$found" != "$number:$before" || found=
   done
-  test "$number" -gt 0 || refuse "$1" "has no certificate"
+  test "$place" -gt 0 || refuse "$1" "has no certificate"
   test -f "$1/head" || refuse "$1/head" "is not a file"
   cmp -s "$work/head" "$1/head" || refuse "$1/head" "does not name the newest certificate"
   check_not_revoked "$1"
@@ -140,19 +174,37 @@ verify_folder() {
     refuse "$1" "does not have entry $found: it was cut, or another history was written"
 }
 
+# What a file is, in a word, and of which drive.
+kind_of() {
+  sed -En 's#^[^{]*\{[^{]*"audit":\{'"$front"',"event":"([a-z_]*)".*$#audit \1 of serial #p' \
+    "$work/signed" | grep . || printf 'certificate of serial '
+  sed -En 's#^[^{]*\{[^{]*\{("[a-z_]+":('"$text"'|[0-9]+),)*"serial":('"$text"').*$#\5#p' \
+    "$work/signed"
+}
+
 # A name that begins with - is no option.
 path_of() {
   case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac
 }
 
-# Whether an argument is a noted entry, SEQUENCE:SHA256. An argument that names a file is none.
+# Whether an argument is a noted entry, SEQUENCE:SHA256. What begins like one is no file: a file of
+# such a name is given as ./NAME.
 is_noted() {
-  test ! -e "$1" && expr "x$1" : 'x[1-9][0-9]*:[0-9a-f]\{64\}$' > /dev/null
+  case $1 in
+  */*) return 1 ;;
+  [0-9]*:*)
+    expr "x$1" : 'x[1-9][0-9]*:[0-9a-f]\{64\}$' > /dev/null ||
+      refuse "$1" "is not SEQUENCE:SHA256 (a file of such a name is given as ./NAME)" ;;
+  *) return 1 ;;
+  esac
 }
 
 expected=
-for each in "$@"; do expected=$each; done
-is_noted "$expected" || expected=
+for each in "$@"; do
+  test -n "$each" || refuse "usage" "an empty argument names nothing"
+  test -z "$expected" || refuse "usage" "SEQUENCE:SHA256 is the last argument, and there is one"
+  ! is_noted "$each" || expected=$each
+done
 least=2
 test -z "$expected" || least=3
 test $# -ge $least ||
@@ -167,9 +219,10 @@ for each in "$@"; do
   use_key "$given" "$given"
   if test -d "$each"; then
     verify_folder "$each"
+    echo "ok entries 1 to $place, the newest is $place:$before"
   else
     test -z "$expected" || refuse "$each" "is no folder, in which a noted entry could be"
     verify_file "$each"
+    printf 'ok entry %s, %s\n' "$number" "$(kind_of | tr -d '\n' | tr -c '\040-\176' '?')"
   fi
-  echo ok
 done

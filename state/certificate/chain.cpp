@@ -319,7 +319,7 @@ std::string extent_of(const ChainReport& report) {
 Result<ChainListing> list_chain(const std::string& folder) {
   ChainListing out;
   std::error_code code;
-  if (!fs::exists(folder, code) && !code) return out;
+  if (fs::symlink_status(folder, code).type() == fs::file_type::not_found) return out;
   for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
     const std::string name = it->path().filename().string();
     auto parsed = parse_sealed_name(name);

@@ -58,7 +58,7 @@ struct ChainListing {
   std::vector<ChainFile> files;      // by sequence, then name
   std::vector<std::string> foreign;  // names of files that do not belong here
 };
-// A folder that does not exist holds none.
+// A folder that does not exist holds none; a link to nowhere is an error.
 [[nodiscard]] Result<ChainListing> list_chain(const std::string& folder);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& folder, const std::string& name);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& path);

@@ -26,6 +26,7 @@ constexpr std::string_view kSignature = ",\"signature\":\"";
 constexpr std::string_view kClosing = "\"}\n";
 constexpr std::size_t kDigestChars = 64;
 constexpr std::size_t kSequenceDigits = 9;
+constexpr std::size_t kDepthMax = 8;  // what is sealed is four deep
 
 std::string to_base64(std::string_view raw) {
   std::string text(4 * ((raw.size() + 2) / 3) + 1, '\0');
@@ -58,27 +59,25 @@ std::string head_of_line(std::uint64_t sequence, std::string_view previous, std:
                      key_id, to_string(kind));
 }
 
-// The members of an object, in a text that is read for its errors first: the schema's validator
-// takes the square of its depth. Of a member that is there twice, readers take either.
+// The parts of an object, in a text that is read for its errors first: the schema's validator takes
+// the square of its depth. Of a member that is there twice, readers take either; and numbers that
+// are not whole have many spellings.
 class Members final : public json::Parts {
  public:
-  explicit Members(std::string_view text) : text_(text) {}
-
-  void on(json::Token token, std::string_view name, std::size_t offset) override {
+  void on(json::Token token, std::string_view text, std::size_t /*offset*/) override {
     if (token == json::Token::object_begin || token == json::Token::array_begin) depth_ += 1;
     if (token == json::Token::object_end || token == json::Token::array_end) depth_ -= 1;
-    if (token != json::Token::key || depth_ != 1) return;
-    const bool plain = offset >= name.size() + 1 && offset <= text_.size() &&
-                       text_.substr(offset - name.size() - 1, name.size()) == name;
-    if (!plain) error_ = Error{Errc::invalid, "a member's name is spelled with an escape"};
-    if (!names_.emplace(name).second) {
-      error_ = Error{Errc::invalid, fmt::format("it has the member '{}' twice", visible(name))};
+    if (depth_ > kDepthMax) error_ = Error{Errc::invalid, "it is nested too deep"};
+    if (token == json::Token::number && text.find_first_of(".eE") != std::string_view::npos) {
+      error_ = Error{Errc::invalid, "it has a number that is not whole"};
+    }
+    if (token == json::Token::key && depth_ == 1 && !names_.emplace(text).second) {
+      error_ = Error{Errc::invalid, fmt::format("it has the member '{}' twice", visible(text))};
     }
   }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
-  std::string_view text_;
   std::size_t depth_ = 0;
   std::set<std::string, std::less<>> names_;
   std::optional<Error> error_;
@@ -96,6 +95,16 @@ Result<std::string> id_of(std::string_view certificate_json, Members& members) {
 
 Error not_sealed(std::string_view what) {
   return Error{Errc::invalid, fmt::format("this is not a whole sealed certificate: {}", what)};
+}
+
+bool begins_with_id(const Sealed& sealed) {
+  std::string_view text = sealed.content;
+  const std::string id = fmt::format(R"("id":"{}",)", sealed.id);
+  constexpr std::string_view kSchema = R"({"schema":)";
+  if (!text.starts_with(kSchema)) return false;
+  text.remove_prefix(std::min(text.size(), text.find(',') + 1));
+  if (!text.starts_with(id)) return false;
+  return sealed.kind != SealedKind::audit || text.substr(id.size()).starts_with(R"("event":)");
 }
 
 // The second line: its members in the one order and spelling that seal() writes.
@@ -123,11 +132,15 @@ Result<Sealed> open_line(std::string_view line) {
     return not_sealed("its second line is not spelled as Reclaim writes it");
   }
   out.content = std::string(line.substr(head.size(), line.size() - head.size() - 2));
-  Members members(out.content);
+  Members members;
   auto id = id_of(out.content, members);
   if (!id.ok()) return not_sealed(id.error().what);
   if (members.error()) return not_sealed(members.error()->what);
   out.id = *std::move(id);
+  // One spelling, with what an entry is found by in front: tools that are no JSON parser read it.
+  if (json::to_text(*document) + '\n' != line || !begins_with_id(out)) {
+    return not_sealed("what is inside is not spelled as Reclaim writes it");
+  }
   out.signed_line = std::string(line);
   return out;
 }
@@ -149,7 +162,7 @@ Result<std::string> seal(const SigningKey& key, std::uint64_t sequence, std::str
   if (json_text.find('\n') != std::string_view::npos) {
     return Error{Errc::invalid, "a certificate to be sealed must be one line of JSON"};
   }
-  Members members(json_text);
+  Members members;
   if (const auto id = id_of(json_text, members); !id.ok()) {
     return id.error().wrap("the certificate to be sealed");
   }

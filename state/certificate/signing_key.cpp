@@ -8,6 +8,7 @@
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -75,6 +76,24 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   return {whole.parent_path().string(), whole.filename().string()};
 }
 
+// Whether it has a point of small order, in whatever spelling: anybody can sign with such a key.
+// The top bit is a sign.
+bool is_of_small_order(EVP_PKEY* key) {
+  constexpr std::array<std::string_view, 7> kPoints = {
+      "0000000000000000000000000000000000000000000000000000000000000000",
+      "0100000000000000000000000000000000000000000000000000000000000000",
+      "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+      "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+      "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+      "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+      "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"};
+  std::array<unsigned char, 32> point{};
+  std::size_t length = point.size();
+  CHECK(EVP_PKEY_get_raw_public_key(key, point.data(), &length) == 1 && length == point.size());
+  point.back() &= 0x7f;
+  return std::find(kPoints.begin(), kPoints.end(), hex_of(point)) != kPoints.end();
+}
+
 }  // namespace
 
 std::string sha256_of(std::string_view bytes) {
@@ -106,6 +125,11 @@ Result<PublicKey> PublicKey::parse(const std::string& pem) {
   if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) {
     return Error{Errc::invalid,
                  "is a public key of another kind: certificates are signed with Ed25519"};
+  }
+  if (is_of_small_order(key.get())) {
+    return Error{Errc::invalid,
+                 "is a public key of small order, with which anybody can sign: make one with "
+                 "`openssl genpkey -algorithm ed25519`"};
   }
   return PublicKey(std::move(key));
 }

@@ -2,9 +2,29 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "state/ledger/audit.h"
 
 namespace reclaim {
+namespace {
+
+// As `certificate endorse` and `revoke` seal it, or did with schema 1.
+bool has_key_form(const AuditEntry& entry, std::string_view text) {
+  AuditEntry plain = entry;
+  plain.project.clear();
+  plain.user.clear();
+  plain.migration.clear();
+  if (entry.event == AuditEvent::key_revoked) {
+    plain.public_key.clear();
+  } else {
+    plain.key_id.clear();
+    plain.from_sequence = 0;
+  }
+  return encode_audit(plain) == text || encode_audit(plain, 1) == text;
+}
+
+}  // namespace
 
 Status check_not_revoked(const Revocations& revoked, const Sealed& sealed) {
   const auto found = revoked.find(sealed.key_id);
@@ -44,7 +64,7 @@ Status Succession::take_audit(const Sealed& sealed) {
   const bool revokes = entry->event == AuditEvent::key_revoked;
   if (!revokes && entry->event != AuditEvent::key_endorsed) return Ok{};
   // What decides over keys is read by other tools too: it has one form.
-  if (encode_audit(*entry) != sealed.content) {
+  if (!has_key_form(*entry, sealed.content)) {
     return Error{Errc::refused, "it tells of a key in another form than Reclaim's"};
   }
   if (revokes) {
@@ -58,6 +78,9 @@ Status Succession::take_audit(const Sealed& sealed) {
   }
   auto next = PublicKey::parse(entry->public_key);
   if (!next.ok()) return next.error().wrap("the key that it endorses is not a public key");
+  if (const auto pem = next->pem(); !pem.ok() || *pem != entry->public_key) {
+    return Error{Errc::refused, "it tells of a key in another form than Reclaim's"};
+  }
   if (next->id() == sealed.key_id) return Ok{};
   retired_.emplace(sealed.key_id, sealed.sequence);
   retired_.erase(next->id());

@@ -15,7 +15,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kSchema = 2;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
@@ -84,9 +83,9 @@ void visit_fields(Visit& visit, field::Of<AuditEntry> auto& entry) {
   visit.moment("at", entry.at);
 }
 
-std::string encode_audit(const AuditEntry& entry) {
+std::string encode_audit(const AuditEntry& entry, std::int64_t schema) {
   rapidjson::Document document(rapidjson::kObjectType);
-  document.AddMember("schema", kSchema, document.GetAllocator());
+  document.AddMember("schema", schema, document.GetAllocator());
   field::add_members(document, entry);
   return json::to_text(document);
 }

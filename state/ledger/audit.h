@@ -51,8 +51,10 @@ struct AuditEntry {
 [[nodiscard]] AuditEntry identified(AuditEntry entry);
 // Its detail for people: of key_revoked with the key, and from where on.
 [[nodiscard]] std::string detail_of(const AuditEntry& entry);
-// One JSON object in one line (docs/certificate.schema.json, definitions/audit), and back.
-[[nodiscard]] std::string encode_audit(const AuditEntry& entry);
+// One JSON object in one line (docs/certificate.schema.json, definitions/audit), and back. Earlier
+// versions wrote schema 1, without project, user and migration.
+inline constexpr std::int64_t kAuditSchema = 2;
+[[nodiscard]] std::string encode_audit(const AuditEntry& entry, std::int64_t schema = kAuditSchema);
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view json_text);
 
 // A tenancy, or an erasure, of one drive: what a chain tells of it.

@@ -36,3 +36,18 @@ unit_mutant(shown_at_last_is_not_sealed conductor handlers/conductor/admissions.
   CyborgWords.ATenancyThatPlacement*
   "a tenancy whose accelerator request came before its allocation is in no journal"
   [[    if (shown_at_last) {]] [[    if (false) {]])
+unit_mutant(another_spelling_is_sealed state state/certificate/seal.cpp
+  SealTest.WhatIsInsideHasOneSpelling
+  "whoever has the host's key seals what the published script reads in another way than Reclaim"
+  [[json::to_text(*document) + '\n' != line || !begins_with_id(out)]]
+  [[!begins_with_id(out)]])
+unit_mutant(key_event_has_more_members state state/certificate/succession.cpp
+  AuditTest.WhatIsSaidOfAKeyHasOneForm
+  "an entry that endorses a key has a member that one verifier passes over and the other does not"
+  [[    plain.key_id.clear();]]
+  "")
+unit_mutant(key_of_small_order state state/certificate/signing_key.cpp
+  SigningKeyTest.WhatIsNoneIsSaid
+  "anybody signs certificates with a key that the host has endorsed"
+  [[if (is_of_small_order(key.get())) {]]
+  [[if (is_of_small_order(key.get()) && false) {]])

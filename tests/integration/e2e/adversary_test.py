@@ -535,6 +535,11 @@ class Proofs(Adversary):
                 lambda here: put(here, "head", theirs, "head"),
                 lambda here: os.rename(os.path.join(here, chain[0]), os.path.join(here, "x.json"))):
             self.assertEqual(self.judged(made, attempt), (False, False))
+        # A shell's variable that is not set is no option that was not given.
+        for option in ("--expect", "--folder", "--public-key"):
+            code, _, err = made.worker.command("certificate", "verify", option, "")
+            self.assertNotEqual(code, 0, option)
+            self.assertIn("an empty value names nothing", err)
 
     def test_a_key_that_only_claims_to_be_endorsed_signs_nothing(self):
         made, state, chain = self.released()

@@ -4,66 +4,16 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
-#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "cli/commands.h"
-#include "tests/source_path.h"
-#include "tests/unit/state/proof_fixture.h"
+#include "tests/unit/cli/script_fixture.h"
 
 namespace reclaim::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kVerifyScript = "docs/examples/verify-certificate.sh";
-
-class VerifyScript : public proof::ProofTest {
- protected:
-  [[nodiscard]] bool script_accepts(const std::string& what) const {
-    const std::string command = "/bin/sh " + source_path(kVerifyScript) + " " + key_path_ +
-                                ".pub " + what + " >/dev/null 2>&1";
-    return std::system(command.c_str()) == 0;
-  }
-  [[nodiscard]] bool command_accepts(const CertificateOptions& options) const {
-    config::Settings settings;
-    settings.state_path = state_path_;
-    std::ostringstream out;
-    std::ostringstream err;
-    return run_certificate_verify(settings, options, out, err) == 0;
-  }
-  void expect_file(bool good, const std::string& text) const {
-    const std::string file = state_path_ + "/sealed.json";
-    write(file, text);
-    CertificateOptions options;
-    options.named = {file};
-    EXPECT_EQ(script_accepts(file), good) << "the script";
-    EXPECT_EQ(command_accepts(options), good) << "reclaim certificate verify";
-  }
-  // The folder is a good chain, and again before each change.
-  void expect_each_refused(const std::vector<std::function<void()>>& changes) const {
-    const fs::path whole = state_path_ + "/whole";
-    fs::copy(folder_, whole);
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      SCOPED_TRACE(i);
-      changes[i]();
-      expect_chain(false);
-      fs::remove_all(folder_);
-      fs::copy(whole, folder_);
-    }
-    expect_chain(true);
-  }
-  void expect_chain(bool good) const {
-    EXPECT_EQ(script_accepts(folder_), good) << "the script";
-    EXPECT_EQ(command_accepts({}), good) << "reclaim certificate verify";
-  }
-};
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  CHECK(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 
 std::string line(const std::string& text, int number) {
   std::size_t from = 0;
@@ -407,6 +357,61 @@ TEST_F(VerifyScript, ACutChainDoesNotHaveWhatWasNotedOfIt) {
   EXPECT_TRUE(script_accepts(folder_)) << "nothing else tells";
   EXPECT_TRUE(script_accepts(folder_ + cut));
   EXPECT_FALSE(script_accepts(folder_ + newest));
+}
+
+// Nothing else tells whose erasure it is, where it is alone.
+TEST_F(VerifyScript, BothSayWhatAFileAloneIs) {
+  keep(2);
+  AuditEntry quarantined;
+  quarantined.event = AuditEvent::quarantined;
+  quarantined.host = "compute-1";
+  quarantined.serial = "S3";
+  quarantined = identified(quarantined);
+  forge(*SigningKey::load_or_create(key_path_), quarantined.id, encode_audit(quarantined),
+        SealedKind::audit);
+  const std::string own = fs::path(path_of(1)).filename();
+  const std::string other = fs::path(path_of(2)).filename();
+  const std::string entry = content(folder_ + "/" + sealed_name(3, quarantined.id));
+  expect_file(true, content(path_of(1)), own);
+  expect_file(false, content(path_of(1)), other);
+  expect_file(false, entry, other);
+  expect_file(true, content(path_of(1)), "of-my-own.json");
+  EXPECT_EQ(script_says(own), "ok entry 1, certificate of serial \"S1\"\n");
+  write(state_path_ + "/entry", entry);
+  EXPECT_EQ(script_says("entry"), "ok entry 3, audit quarantined of serial \"S3\"\n");
+  CertificateOptions options;
+  options.named = {state_path_ + "/entry", "2"};
+  const std::string said = command_says(options);
+  EXPECT_NE(said.find("number 3, audit quarantined of serial 'S3', signed"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("number 2, certificate of serial 'S2', signed"), std::string::npos) << said;
+}
+
+TEST_F(VerifyScript, WhatLooksLikeANotedEntryIsOne) {
+  keep(3);
+  const std::string cut = sha256_of(content(path_of(2)));
+  const std::string newest = "3:" + sha256_of(content(path_of(3)));
+  EXPECT_EQ(script_says("certificates " + newest),
+            "ok entries 1 to 3, the newest is " + newest + "\n");
+  fs::remove(path_of(3));
+  write(folder_ + "/head", cut + "  " + fs::path(path_of(2)).filename().string() + "\n");
+  const auto refused = [this](const std::string& what) {
+    return script_says(what).ends_with("refused\n");
+  };
+  EXPECT_TRUE(refused("certificates " + newest));
+  fs::create_symlink(folder_, state_path_ + "/" + newest);
+  EXPECT_TRUE(refused("certificates " + newest)) << "a folder of that name";
+  EXPECT_FALSE(refused("certificates ./" + newest)) << "which is how it is named";
+  EXPECT_TRUE(refused("certificates ''"));
+  EXPECT_TRUE(refused("'' certificates"));
+  EXPECT_TRUE(refused("2:" + cut + " 2:" + cut)) << "of nothing";
+  EXPECT_TRUE(refused("2:" + cut + " certificates"));
+  EXPECT_TRUE(refused(newest + " certificates 2:" + cut));
+  EXPECT_FALSE(refused("certificates 2:" + cut));
+  for (const std::string& torn : {newest.substr(0, 60), "0" + newest, newest + "0"}) {
+    write(state_path_ + "/" + torn, content(path_of(1)));
+    EXPECT_TRUE(refused("certificates " + torn)) << torn;
+  }
 }
 
 // An auditor knows the key by its id, without Reclaim.

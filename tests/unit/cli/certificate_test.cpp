@@ -289,6 +289,18 @@ TEST_F(CertificateCommands, AFileHasToBeThatOfTheChainAtHand) {
 TEST_F(CertificateCommands, AFolderWithoutEntriesIsNoProof) {
   (void)chain();
   EXPECT_EQ(verify(), 0) << "of a host that has released nothing yet";
+  EXPECT_THAT(out_.str(), HasSubstr("none no entry yet"));
+  CertificateOptions with_key;
+  with_key.public_keys = {key_path_ + ".pub"};
+  with_key.from = with_key.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_verify, with_key), 1) << "by an auditor";
+  EXPECT_EQ(run(&run_certificate_report, with_key, Format::json), 1);
+  with_key.public_keys.clear();
+  with_key.expect = "1:" + std::string(64, 'a');
+  EXPECT_EQ(run(&run_certificate_verify, with_key), 1) << "who noted an entry";
+  fs::create_symlink(state_path_ + "/away", folder_);
+  EXPECT_EQ(verify(), 1) << "on a disk that is away";
+  fs::remove(folder_);
   keep(1);
   CertificateOptions options;
   options.folder = state_path_ + "/typo";

@@ -262,6 +262,24 @@ TEST_F(AuditTest, TheHostItselfDoesNotGoOnWithAReplacedKey) {
   EXPECT_TRUE(CertificateChain(folder_, key_named("third")).check_key());
 }
 
+// Other tools read it too, and see what they look for alone.
+TEST_F(AuditTest, WhatIsSaidOfAKeyHasOneForm) {
+  const SigningKey key = *SigningKey::load_or_create(key_path_);
+  for (const bool plain : {true, false}) {
+    std::filesystem::remove_all(folder_);
+    keep(1);
+    AuditEntry entry;
+    entry.event = AuditEvent::key_endorsed;
+    entry.host = "compute-1";
+    entry.public_key = *other_key().public_key().pem();
+    if (!plain) entry.key_id = std::string(64, '0');
+    entry.at = WallMs{1'763'640'000'000};
+    entry = identified(entry);
+    forge(key, entry.id, encode_audit(entry), SealedKind::audit);
+    EXPECT_EQ(problems().empty(), plain);
+  }
+}
+
 // A key that leaked before it was replaced: whoever has it may have signed what came since.
 TEST_F(AuditTest, ARevokedKeyProvesNothingFromThatEntryOn) {
   keep(3);

@@ -98,7 +98,32 @@ TEST_F(SealTest, AMemberIsThereOnce) {
   EXPECT_EQ(why("\"serial\":", "\"serial\":"), "");
   EXPECT_NE(why("\"serial\":", "\"serial\":\"x\",\"serial\":").find("'serial' twice"),
             std::string::npos);
-  EXPECT_NE(why("\"serial\":", "\"seri\\u0061l\":").find("with an escape"), std::string::npos);
+  EXPECT_NE(why("\"serial\":", "\"serial\":\"x\",\"seri\\u0061l\":").find("'serial' twice"),
+            std::string::npos);
+}
+
+// Tools that are no JSON parser read it too.
+TEST_F(SealTest, WhatIsInsideHasOneSpelling) {
+  const auto why = [&](const std::string& from, const std::string& to) {
+    std::string text = certificate_text(1);
+    text.replace(text.find(from), from.size(), to);
+    const auto opened = open_seal(*seal(*key_, 1, kNoPrevious, text));
+    return opened.ok() ? std::string() : opened.error().what;
+  };
+  const std::string id = "\"id\":\"" + id_of(1) + "\",";
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"serial\":", "\"serial\": "},
+                                                        {"\"serial\":", "\"seri\\u0061l\":"},
+                                                        {"\"S1\"", "\"\\u00531\""},
+                                                        {"\"S1\"", "\"S\\/1\""},
+                                                        {"\"sstat\":257", "\"sstat\":-0"},
+                                                        {id, "\"more\":1," + id},
+                                                        {"{\"schema\":2,", "{"}}) {
+    EXPECT_THAT(why(from, to), HasSubstr("is not spelled as Reclaim writes it")) << to;
+  }
+  EXPECT_THAT(why("\"sstat\":257", "\"sstat\":257.0"), HasSubstr("not whole"));
+  EXPECT_THAT(why("\"sstat\":257", "\"more\":[[[[[[[]]]]]]]"), HasSubstr("nested too deep"));
+  EXPECT_EQ(why("\"sstat\":257", "\"more\":[[[[[[]]]]]]"), "");
 }
 
 TEST_F(SealTest, AnotherKeyIsSaid) {
