@@ -38,7 +38,7 @@ std::optional<MacKey> MacKey::parse(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   auto secret = bytes_of_hex(text);
   const bool whole = secret && secret->size() == kSecretBytes && lower(text) == text;
-  if (!whole) return std::nullopt;
+  if (!whole || secret->find_first_not_of('\0') == std::string::npos) return std::nullopt;
   return MacKey(*std::move(secret));
 }
 

@@ -17,7 +17,7 @@ class MacKey final {
  public:
   // Errc::not_found: there is no such file. Errc::invalid names what is wrong with it.
   [[nodiscard]] static Result<MacKey> load(const std::string& path);
-  // Out of such a file's text.
+  // Out of such a file's text. Zeroes, as of an empty disk, are no secret.
   [[nodiscard]] static std::optional<MacKey> parse(std::string_view text);
   // As load(); where there is no such file, makes one (mode 0600, durable).
   [[nodiscard]] static Result<MacKey> load_or_create(const std::string& path);

@@ -75,11 +75,11 @@ TEST(Secrets, AreTheOwnersOrRootsAndOneServices) {
 
 // Computed by openssl's command line.
 TEST_F(KeyFolder, TheCodeIsHmacSha256OfTheFieldsWithTheirLengths) {
-  write(std::string(64, '0') + "\n", kOwnerOnly);
+  write(std::string(64, 'a') + "\n", kOwnerOnly);
   // printf '7:purpose\n1:a=1:x\n2:bb=0:\n' |
-  //   openssl dgst -sha256 -mac HMAC -macopt hexkey:00..00
+  //   openssl dgst -sha256 -mac HMAC -macopt hexkey:aa..aa
   EXPECT_EQ(MacKey::load(path())->mac("purpose", {{"bb", ""}, {"a", "x"}}),
-            "49d5eb8de96bc80f31d3f8a246a7506f2d61e7bc4b0c68b63ab2bcbc455b2d42");
+            "0c64670bb00880758461d3250d0c4a8a7dffa2bd68e5a91ae95671a41bce4416");
 }
 
 TEST_F(KeyFolder, NoFieldPassesForAnother) {
@@ -212,8 +212,9 @@ TEST_F(KeyFolder, AKeyOfOrdersIsTheMasterOrAHosts) {
   EXPECT_EQ(why_not_of_host(*of_host, "compute-1"), "");
   EXPECT_THAT(why_not_of_host(*of_host, "compute-2"), HasSubstr("the key of host compute-1"));
   EXPECT_FALSE(of_host->key_of("compute-2"));
-  for (const std::string& text : {std::string("compute-1"), " " + std::string(64, 'a'),
-                                  "compute-1 " + std::string(63, 'a'), std::string()}) {
+  for (const std::string& text :
+       {std::string("compute-1"), " " + std::string(64, 'a'), "compute-1 " + std::string(63, 'a'),
+        std::string(), std::string(64, '0'), "compute-1 " + std::string(64, '0')}) {
     write(text, kOwnerOnly);
     EXPECT_THAT(OrderKey::load(path()).error().what, HasSubstr("holds no key of orders")) << text;
   }
