@@ -68,12 +68,12 @@ TEST_F(SigningKeyTest, WhatIsNoneIsSaid) {
   EXPECT_THAT(PublicKey::load(state_path_ + "/nonsense.key").error().what,
               HasSubstr("holds no public key"));
   // The neutral point: zeroes sign for it, whatever is signed.
-  EXPECT_THAT(PublicKey::parse("-----BEGIN PUBLIC KEY-----\n"
-                               "MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
-                               "-----END PUBLIC KEY-----\n")
-                  .error()
-                  .what,
-              HasSubstr("of small order, with which anybody can sign"));
+  const auto neutral = PublicKey::parse(
+      "-----BEGIN PUBLIC KEY-----\n"
+      "MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+      "-----END PUBLIC KEY-----\n");
+  ASSERT_FALSE(neutral.ok());
+  EXPECT_THAT(neutral.error().what, HasSubstr("of small order, with which anybody can sign"));
   // Never overwritten by one of our own.
   EXPECT_FALSE(SigningKey::load_or_create(state_path_ + "/nonsense.key").ok());
   EXPECT_EQ(content(state_path_ + "/nonsense.key"), "nonsense\n");
