@@ -21,7 +21,9 @@ void refuse_empty(CLI::App* command) {
   for (CLI::Option* option : command->get_options()) {
     if (option->get_expected_max() == 0) continue;  // a flag
     option->check([](const std::string& value) {
-      return value.empty() ? std::string("an empty value names nothing") : std::string();
+      return value.empty()
+                 ? std::string("an empty value names nothing: give one, or leave the option out")
+                 : std::string();
     });
   }
   for (CLI::App* each : command->get_subcommands(nullptr)) refuse_empty(each);
