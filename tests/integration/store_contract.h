@@ -273,7 +273,8 @@ inline void an_order_is_taken_once(const World& world) {
               "a-serial",
               "dsn=00-01",
               "a reason",
-              "steps"};
+              "steps",
+              "a-hold"};
   for (const char* what : {"enrol", "clean", "abort"}) {
     order.order = what;
     ASSERT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
