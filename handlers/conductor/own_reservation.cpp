@@ -70,6 +70,11 @@ void OwnReservation::write(const PciAddress& address, const placement::ProviderV
   note(address, {true, {view.uuid, view.generation, reserved}},
        [this, address, view, reserved, before](const Status& kept) {
          if (!kept) return void(under_way_.erase(address));
+         // It was ordered meanwhile, and nothing is on its way yet.
+         if (!reserved && context_.on_ledger(address)->maintenance) {
+           return note(address, before,
+                       [this, address](const Status& /*kept*/) { under_way_.erase(address); });
+         }
          fence_.put(
              address, view, reserved ? view.inventories.front().total : 0,
              [this, address, before, reserved](const Result<placement::ProviderView>& after) {
