@@ -131,6 +131,10 @@ unit_mutant(reservations_wait_for_records conductor handlers/conductor/assessor.
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
   [[    if (device.saving_since <= context_.survey.began) reserve_unrecorded(sighting);
 ]] "")
+unit_mutant(orders_overtake_looks conductor handlers/conductor/device_orders.cpp *Flood*
+  "orders are given so fast that nobody sees who has a drive, nor what he leaves"
+  [[  if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
+]] "")
 unit_mutant(fresh_looks_wait_for_orders conductor handlers/conductor/assessor.cpp *Flood*
   "orders are given so fast that each survey remembers what it should read afresh"
   [[    if (device != nullptr) looks_.came_to_nothing(address);

@@ -365,10 +365,6 @@ sim_unwatched_mutant(no_write_is_no_tenant handlers/survey/unseen.cpp
   [[  if (now.host_reads == *record.certified_host_reads) return true;]] [[  return true;]])
 
 # What is sent faster than a survey looks.
-sim_floods_mutant(orders_overtake_looks handlers/conductor/device_orders.cpp
-  "orders are given so fast that nobody sees who has a drive, nor what he leaves"
-  [[  if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
-]] "")
 sim_floods_mutant(given_back_into_maintenance handlers/conductor/own_reservation.cpp
   "a device is back in the pool right after its maintenance was ordered again"
   [[         if (!reserved && context_.on_ledger(address)->maintenance) {]]
