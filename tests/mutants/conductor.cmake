@@ -575,8 +575,7 @@ unit_mutant(seen_free_is_forgotten conductor handlers/conductor/assessor.cpp Hea
   [[    look.free_at = look.began;]] "")
 unit_mutant(doubt_is_seen_free conductor handlers/conductor/assessor.cpp HeardOf.OfABuild*
   "whose build failed is not named, because the drive was looked at while it was in doubt"
-  [[!assessment.trigger &&
-      !assessment.unsure) {]] [[!assessment.trigger) {]])
+  [[!assessment.trigger && !assessment.unsure) {]] [[!assessment.trigger) {]])
 unit_mutant(heard_of_for_the_next conductor state/device/step.cpp HeardOf.*
   "a certificate names who was heard of in an earlier tenancy"
   [[  record.heard.clear();
