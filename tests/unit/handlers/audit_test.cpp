@@ -111,7 +111,7 @@ TEST_F(Audit, EachQuarantineIsToldThoughItIsTheSame) {
   // Within the pause between two surveys.
   world->kick({0});
   world->pass(300);
-  for (int times = 1; times <= 3; ++times) {
+  for (std::size_t times = 1; times <= 3; ++times) {
     world->command("abort", world->record().address);
     world->pass(100);
     world->command("clean", world->record().address);
