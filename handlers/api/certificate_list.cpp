@@ -175,8 +175,7 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
       found_.uuid = device.uuid;
       place_ = in_words(device);
       found_.text = *std::move(text);
-    }
-    if (!sealed && (!text || !text->empty())) {
+    } else if (!sealed && (!text || !text->empty())) {
       say_damaged(log_, device, sealed.error());
       found_.damage =
           fmt::format("what Redis has as this certificate, at {}, cannot be believed: {}",

@@ -98,15 +98,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
     device->record = *assessment->first_seen;
     if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
   }
-  const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
-  if (assessment->trigger && begins_tenancy(*assessment->trigger) &&
-      device->record.flow == Flow::cyborg && !assessment->facts.arq) {
-    assessment->facts.arq = "";
-  }
-  if (assessment->facts.arq) {
-    assessment->facts.managed =
-        arq && arq->managed ? *arq->managed : is_managed(context_.policies, sighting);
-  }
+  note_arq(*assessment, device->record, sighting);
   admissions_.see(address, sighting);
   seen_here.surveyed = true;
   seen_here.unsure = assessment->unsure;
@@ -123,6 +115,17 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   act_on(sighting, *assessment, device->record);
   note_look(sighting, *assessment);
   if (listed_now) context_.want_survey(kLookAgainMs);
+}
+
+// Which ARQ the tenancy is of, and what that says of libvirt's managed mode.
+void Assessor::note_arq(Assessment& assessment, const Record& record,
+                        const Sighting& sighting) const {
+  const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
+  const bool begins = assessment.trigger && begins_tenancy(*assessment.trigger);
+  if (begins && record.flow == Flow::cyborg && !assessment.facts.arq) assessment.facts.arq = "";
+  if (!assessment.facts.arq) return;
+  assessment.facts.managed =
+      arq && arq->managed ? *arq->managed : is_managed(context_.policies, sighting);
 }
 
 void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Record& record) {

@@ -126,6 +126,7 @@ class Assessor final {
 
   [[nodiscard]] const Seen& seen(const PciAddress& address) const;
   bool moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch);
+  void note_arq(Assessment& assessment, const Record& record, const Sighting& sighting) const;
   void act_on(const Sighting& sighting, Assessment& assessment, const Record& record);
   void apply(const PciAddress& address, const Assessment& assessment);
   void note_look(const Sighting& sighting, const Assessment& assessment);
