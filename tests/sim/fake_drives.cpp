@@ -98,7 +98,7 @@ void FakeDrives::stop(const PciAddress& address) {
 }
 
 void FakeDrives::drop(const PciAddress& address, Once<> done) {
-  if (drops_hang) return;
+  if (drops_hang) return hung_drops_.push_back(std::move(done));
   on_thread(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) mutable {
     DriveThread& thread = drive_threads_[address];
     thread.claimed = false;

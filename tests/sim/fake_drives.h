@@ -206,6 +206,7 @@ class FakeDrives final : public nvme::Drives {
   const Faults& faults_;
   Hardware& hardware_;
   std::vector<Callback<std::vector<nvme::DriveFacts>>> hung_;  // looks that never end
+  std::vector<Once<>> hung_drops_;
   std::map<PciAddress, DriveThread> drive_threads_;
 };
 
