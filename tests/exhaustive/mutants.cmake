@@ -9,8 +9,6 @@ exhaustive_mutant(lost_release_means_released handlers/conductor/release.cpp 3
   "a release whose answer was lost counts as made")
 exhaustive_mutant(no_fence handlers/conductor/write_fence.cpp 3
   "a release whose answer was lost is made while the drive is being erased")
-exhaustive_mutant(no_fence_after_a_restart handlers/conductor/conductor.cpp 3
-  "a release that the worker before sent is made when another drive stands there")
 
 # And in the worlds with an extra, what the base never comes to.
 exhaustive_mutant(left_is_on_offer_by_another handlers/survey/taken.cpp 2
