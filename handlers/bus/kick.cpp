@@ -8,6 +8,7 @@
 #include "handlers/arq/events.h"
 #include "handlers/bus/kick_events.h"
 #include "state/base/log.h"
+#include "state/device/arq.h"
 
 namespace reclaim {
 namespace {
@@ -158,6 +159,20 @@ Decision reject(const Error& error) {
   decision.verdict = Verdict::reject;
   decision.why = error.what;
   return decision;
+}
+
+Kick kick_of(const Decision& decision) {
+  Kick kick;
+  kick.reason = decision.event_type;
+  kick.instance = decision.instance_uuid;
+  kick.request_id = decision.request_id;
+  kick.mark_allocated = decision.mark_allocated;
+  kick.delays_s = decision.delays_s;
+  if (decision.arq) kick.arq = encode_arq(*decision.arq);
+  kick.life = decision.life;
+  kick.host = decision.life_host;
+  kick.sent_at = decision.sent_at.value_or(WallMs{});
+  return kick;
 }
 
 bool is_kick_event(std::string_view event_type) {

@@ -11,6 +11,7 @@
 #include "state/base/clock.h"
 #include "state/base/enum_names.h"
 #include "state/device/life.h"
+#include "state/device/store.h"
 
 namespace reclaim {
 
@@ -41,6 +42,9 @@ struct Decision {
 [[nodiscard]] Decision decide(const Notification& notification);
 // A body nobody could decode.
 [[nodiscard]] Decision reject(const Error& error);
+
+// What a worker is told of it. Only of Verdict::kick.
+[[nodiscard]] Kick kick_of(const Decision& decision);
 
 // Whether one of the tables has this event type, so that its payload must be read.
 [[nodiscard]] bool is_kick_event(std::string_view event_type);

@@ -16,8 +16,7 @@ namespace reclaim {
 
 inline constexpr std::string_view kOtherHold =
     "it does not name the hold at which the device waits now, but one of before, or an older "
-    "version "
-    "issued it: look at the device and issue it again";
+    "version issued it: look at the device and issue it again";
 inline constexpr std::string_view kNotHeld =
     "it does not wait at a hold: `reclaim device show` tells what it does";
 

@@ -38,23 +38,12 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   }
   counters_.kicks += 1;
   if (decision.sent_at && on_sent_) on_sent_(*decision.sent_at);
-  Kick kick;
-  kick.reason = decision.event_type;
-  kick.instance = decision.instance_uuid;
-  kick.request_id = decision.request_id;
-  kick.mark_allocated = decision.mark_allocated;
-  kick.life = decision.life;
-  kick.host = std::move(decision.life_host);
-  kick.sent_at = decision.sent_at.value_or(WallMs{});
+  Kick kick = kick_of(decision);
   // A mark is looked at when the table says; for the rest the operator's option stands.
-  kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
+  if (!decision.mark_allocated) kick.delays_s = survey_delays_s_;
   KickHosts to = KickHosts::called;
-  if (decision.any_host) to = KickHosts::burned;
-  if (decision.arq) {
-    kick.arq = encode_arq(*decision.arq);
-    // Whose book knows the ARQ need not have a burned device: the ARQ may be what says so.
-    if (decision.any_host) to = KickHosts::all;
-  }
+  // Whose book knows an ARQ need not have a burned device: the ARQ may be what says so.
+  if (decision.any_host) to = decision.arq ? KickHosts::all : KickHosts::burned;
   push_.push(std::move(kick), to, std::move(decision.hosts),
              [this, tag, incarnation] { ack_(tag, incarnation); });
 }

@@ -118,16 +118,14 @@ TEST_F(VerifyScript, BothRefuseAKeyThatAnybodyCanSignWith) {
   const SigningKey first = *SigningKey::load_or_create(key_path_);
   keep(1);
   const std::string p = std::string(30, '\xff');
-  std::vector<std::string> points = {
-      '\x01' + std::string(31, '\0'),
-      std::string(32, '\0'),
-      '\xec' + p + '\x7f',
-      '\xed' + p + '\x7f',
-      '\xee' + p + '\x7f',
+  std::vector<std::string> points = {'\x01' + std::string(31, '\0'), std::string(32, '\0'),
+                                     '\xec' + p + '\x7f', '\xed' + p + '\x7f', '\xee' + p + '\x7f'};
+  points.emplace_back(
       "\xc7\x17\x6a\x70\x3d\x4d\xd8\x4f\xba\x3c\x0b\x76\x0d\x10\x67\x0f"
-      "\x2a\x20\x53\xfa\x2c\x39\xcc\xc6\x4e\xc7\xfd\x77\x92\xac\x03\x7a",
+      "\x2a\x20\x53\xfa\x2c\x39\xcc\xc6\x4e\xc7\xfd\x77\x92\xac\x03\x7a");
+  points.emplace_back(
       "\x26\xe8\x95\x8f\xc2\xb2\x27\xb0\x45\xc3\xf4\x89\xf2\xef\x98\xf0"
-      "\xd5\xdf\xac\x05\xd3\xc6\x33\x39\xb1\x38\x02\x88\x6d\x53\xfc\x05"};
+      "\xd5\xdf\xac\x05\xd3\xc6\x33\x39\xb1\x38\x02\x88\x6d\x53\xfc\x05");
   std::vector<std::function<void()>> changes;
   for (std::string point : points) {
     for (int sign = 0; sign < 2; ++sign) {

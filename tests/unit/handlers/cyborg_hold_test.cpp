@@ -5,6 +5,7 @@
 
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
+#include "tests/unit/handlers/arq_kick.h"
 
 namespace reclaim::sim {
 namespace {
@@ -50,23 +51,14 @@ struct CyborgHold : ::testing::Test {
     world.pass(kMinuteMs);
   }
   [[nodiscard]] Arq arq_heard(ArqState state) const {
-    Arq arq;
-    arq.uuid = "arq-heard";
+    Arq arq = arq_of(world.slots.front().address, "arq-heard", "an-instance");
     arq.state = state;
-    arq.hostname = "compute-1";
-    arq.address = world.slots.front().address;
-    arq.attach_handle_type = "PCI";
-    arq.instance_uuid = "an-instance";
     return arq;
   }
   void tell(const std::string& event, ArqState state, const std::string& updated_at = "") {
     Arq arq = arq_heard(state);
     arq.updated_at = updated_at;
-    Kick kick;
-    kick.reason = event;
-    kick.arq = encode_arq(arq);
-    kick.delays_s = {0};
-    world.conductor->take(kick);
+    world.conductor->take(arq_kick(event, arq));
   }
 
   World world;

@@ -6,6 +6,7 @@
 
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
+#include "tests/unit/handlers/arq_kick.h"
 
 namespace reclaim::sim {
 namespace {
@@ -371,22 +372,12 @@ TEST_F(CyborgSpec, WhatNoDeviceSpecMatchesIsNotOurs) {
 
 struct CyborgEdge : CyborgSpec {
   [[nodiscard]] Arq bound_arq(const char* updated_at = "") {
-    Arq arq;
-    arq.uuid = "arq-1";
-    arq.state = ArqState::bound;
-    arq.hostname = "compute-1";
-    arq.address = slot().address;
-    arq.attach_handle_type = "PCI";
-    arq.instance_uuid = "vm-of-old";
+    Arq arq = arq_of(slot().address, "arq-1", "vm-of-old");
     arq.updated_at = updated_at;
     return arq;
   }
   void hear(const std::string& event, const Arq& arq) {
-    Kick kick;
-    kick.reason = event;
-    kick.arq = encode_arq(arq);
-    kick.delays_s = {0};
-    world.conductor->take(kick);
+    world.conductor->take(arq_kick(event, arq));
   }
   void hear_unbound(Arq arq) {
     arq.state = ArqState::unbound;

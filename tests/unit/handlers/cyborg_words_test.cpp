@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/world.h"
+#include "tests/unit/handlers/arq_kick.h"
 
 namespace reclaim::sim {
 namespace {
@@ -31,22 +32,9 @@ class CyborgWords : public ::testing::Test {
     world.tenancy_begins();
     look();
   }
-  [[nodiscard]] Arq bound_arq() {
-    Arq arq;
-    arq.uuid = "arq-1";
-    arq.state = ArqState::bound;
-    arq.hostname = "compute-1";
-    arq.address = slot().address;
-    arq.attach_handle_type = "PCI";
-    arq.instance_uuid = "vm-of-old";
-    return arq;
-  }
+  [[nodiscard]] Arq bound_arq() { return arq_of(slot().address, "arq-1", "vm-of-old"); }
   void hear(const std::string& event, const Arq& arq) {
-    Kick kick;
-    kick.reason = event;
-    kick.arq = encode_arq(arq);
-    kick.delays_s = {0};
-    world.conductor->take(kick);
+    world.conductor->take(arq_kick(event, arq));
   }
   void hear_unbound(Arq arq) {
     arq.state = ArqState::unbound;

@@ -10,6 +10,7 @@
 
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
+#include "tests/unit/handlers/arq_kick.h"
 
 namespace reclaim::sim {
 namespace {
@@ -211,18 +212,11 @@ TEST_F(MaintenanceReservation, WhatAnArqBoundMeanwhileIsCleanedFirst) {
   begin(true);
   maintenance("on");
   for (const ArqState state : {ArqState::bound, ArqState::unbound}) {
-    Arq arq;
-    arq.uuid = "arq-heard";
+    Arq arq = arq_of(address(), "arq-heard", "");
     arq.state = state;
-    arq.hostname = "compute-1";
-    arq.address = address();
-    arq.attach_handle_type = "PCI";
-    Kick kick;
-    kick.reason = state == ArqState::bound ? "accelerator_request.bind.end"
-                                           : "accelerator_request.unbind.end";
-    kick.arq = encode_arq(arq);
-    kick.delays_s = {0};
-    world->conductor->take(kick);
+    world->conductor->take(arq_kick(state == ArqState::bound ? "accelerator_request.bind.end"
+                                                             : "accelerator_request.unbind.end",
+                                    arq));
     world->pass(kMinuteMs);
   }
   EXPECT_EQ(world->record().stage, Stage::available);

@@ -52,19 +52,6 @@ std::vector<Message> recorded() {
   return messages;
 }
 
-Kick kick_of(const Decision& decision) {
-  Kick kick;
-  kick.reason = decision.event_type;
-  kick.instance = decision.instance_uuid;
-  kick.request_id = decision.request_id;
-  kick.mark_allocated = decision.mark_allocated;
-  kick.delays_s = decision.delays_s;
-  kick.life = decision.life;
-  kick.host = decision.life_host;
-  kick.sent_at = *decision.sent_at;
-  return kick;
-}
-
 struct RecordedLives : ::testing::Test {
   RecordedLives() : messages(recorded()), world(options()) {
     world.conductor_options.host = kPlayedHost;
