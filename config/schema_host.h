@@ -51,10 +51,11 @@ inline constexpr std::array kHostOptions = {
         {.name = "enrol_first_sight",
          .fallback = "clean",
          .help =
-             "What becomes of a drive of Cyborg's that is on offer when Reclaim sees it for the "
-             "first time, whatever is on it. clean: it is reserved, cleaned, and offered again "
-             "with a certificate. accept: Cyborg is believed that it is clean, and its next tenant "
-             "gets it as it is. A drive of Nova's is accepted: Nova reserves what it gives away.",
+             "What becomes of a device of Cyborg's (a drive, or what a [devices] entry lists) that "
+             "is on offer when Reclaim sees it for the first time, whatever is on it. clean: it is "
+             "reserved, cleaned, and offered again with a certificate. accept: Cyborg is believed "
+             "that it is clean, and its next tenant gets it as it is. A device of Nova's is "
+             "accepted: Nova reserves what it gives away.",
          .choices = "clean,accept"}),
     kNvme.option<&Settings::manage_every_drive>(
         {.name = "manage_every_drive",

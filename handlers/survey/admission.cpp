@@ -199,7 +199,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     out.strike = dirty_line;
     return;
   }
-  if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, sighting).empty() &&
+  if (record.handed_over && hold != Hold::dirty &&
+      doubt_of_hold(record, ledger, sighting).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;
     out.unsure = hold == Hold::unknown;  // until its counters are read, it is not told as clean
@@ -210,7 +211,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
     return assess_failed_build(out, record, host);
   }
-  const std::string doubt = doubt_of_hold(record, sighting);
+  const std::string doubt = doubt_of_hold(record, ledger, sighting);
   switch (hold) {
     case Hold::held:
       out.held = true;
@@ -350,7 +351,7 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   }
   if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
     out.take_out = out.take_out || (base.maintenance && !view.burned());
-    const bool asked = may_have_had_a_tenant(base.rest, base.flow, view) &&
+    const bool asked = may_have_had_a_tenant(last_rest(base, ledger), base.flow, view) &&
                        (out.unsure || is_in_question(base, sighting));
     if (!asked) out.rest = rest_of(view);
   }

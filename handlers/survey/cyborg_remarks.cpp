@@ -24,7 +24,7 @@ void clean_at_first_sight(Assessment& out, const Record& base, const Sighting& s
   // The counters are noted of what was on offer once, and left as it was.
   const bool known = !base.certificate_id.empty() || base.certified_host_writes || base.accepted ||
                      sighting.holder || sighting.ended;
-  if (base.flow != Flow::cyborg || !base.is_drive() || !sighting.ours.value_or(false) || known ||
+  if (base.flow != Flow::cyborg || !base.cleanable() || !sighting.ours.value_or(false) || known ||
       base.stage != Stage::available || out.trigger || !is_on_offer(sighting)) {
     return;
   }

@@ -16,7 +16,7 @@ inline constexpr std::string_view kLeakedArq = "leaked: ARQ ";
 // And that of a switch gone astray.
 inline constexpr std::string_view kSwitchAstray = "Cyborg's switch went astray: ";
 
-// A drive on offer that nobody knows anything of: it is reserved and cleaned before its first
+// A device on offer that nobody knows anything of: it is reserved and cleaned before its first
 // tenant ([nvme] enrol_first_sight = clean). Its first sight may be a later one than that of its
 // record: its provider could not be read, or it was disowned since.
 void clean_at_first_sight(Assessment& out, const Record& base, const Sighting& sighting);

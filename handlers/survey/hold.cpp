@@ -65,7 +65,8 @@ Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting
                                                                                 : Hold::dirty;
 }
 
-std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
+std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
+                          const Sighting& sighting) {
   if (sighting.holder || missed_tenancy(record, sighting)) {
     const bool binds = sighting.holder.has_value();
     return fmt::format(
@@ -75,7 +76,7 @@ std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
   if (record.certificate_id.empty()) {
     return "reserved without a tenancy that was seen, and never cleaned by this worker";
   }
-  if (may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
+  if (may_have_had_a_tenant(last_rest(record, ledger), record.flow, *sighting.view)) {
     return "reserved, and its provider was written to more often than by one hand, so that an "
            "instance may have had it unseen";
   }

@@ -36,6 +36,7 @@ enum class Hold : std::uint8_t { held, dirty, unknown };
 
 // Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
 // nothing speaks against it.
-[[nodiscard]] std::string doubt_of_hold(const Record& record, const Sighting& sighting);
+[[nodiscard]] std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
+                                        const Sighting& sighting);
 
 }  // namespace reclaim

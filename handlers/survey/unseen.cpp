@@ -37,6 +37,11 @@ Rest rest_of(const placement::ProviderView& view) {
   return Rest{view.uuid, view.generation, view.burned()};
 }
 
+Rest last_rest(const Record& record, const LedgerEntry* ledger) {
+  const bool is_on_record = record.rest.generation >= 0 || ledger == nullptr;
+  return is_on_record ? record.rest : ledger->rest;
+}
+
 bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::ProviderView& view) {
   if (rest.generation < 0) return false;
   if (rest.provider != view.uuid || view.generation < rest.generation) return true;

@@ -17,6 +17,10 @@ namespace reclaim {
 // `view`: a provider that nobody has an allocation of.
 [[nodiscard]] Rest rest_of(const placement::ProviderView& view);
 
+// When it was last seen at rest: as its record says, or else the ledger, which knows of its
+// release.
+[[nodiscard]] Rest last_rest(const Record& record, const LedgerEntry* ledger);
+
 // Whether the provider was written to so often since `rest` that a tenancy may have begun and
 // ended: one write allocates the device, and one each is the least that brings `reserved` from what
 // it was then, over what its owner makes of it for a tenant, to what it is now. So the one write of

@@ -467,8 +467,17 @@ unit_mutant(generations_tell_nothing conductor handlers/survey/unseen.cpp
 unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.cpp
   */FailedBuild.BehindAHold*
   "a device whose build failed after a hold stays reserved, and nothing says why"
-  [[  const std::string doubt = doubt_of_hold(record, sighting);]]
-  [[  const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : "";]])
+  [[  const std::string doubt = doubt_of_hold(record, ledger, sighting);]]
+  [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting) : "";]])
+unit_mutant(a_lost_record_asks_nothing conductor handlers/survey/unseen.cpp
+  */FailedBuild.OfWhich*
+  "a device whose build failed after Redis lost its record stays reserved, and nothing says why"
+  [[  return is_on_record ? record.rest : ledger->rest;]] [[  return record.rest;]])
+unit_mutant(first_sights_are_of_drives_alone conductor handlers/survey/cyborg_remarks.cpp
+  FirstSightIsCleaned.*
+  "a card of Cyborg's that nobody knows stays on offer with what its tenant left"
+  [[  if (base.flow != Flow::cyborg || !base.cleanable() ||]]
+  [[  if (base.flow != Flow::cyborg || !base.is_drive() ||]])
 unit_mutant(a_release_forgets_its_generation conductor state/device/step.cpp
   */OfCyborg.SoIsOneRightAfter*
   "a tenancy between a release and the survey after it is not noticed"

@@ -63,6 +63,32 @@ TEST_F(FirstSightIsCleaned, BeforeItsFirstTenant) {
   EXPECT_EQ(reserved(), 0);
 }
 
+// Its tenant has gone, and only a listed ARQ tells that there was one.
+TEST_F(FirstSightIsCleaned, AlsoWhereItIsNoDrive) {
+  begin();
+  OperatorStep reflash;
+  reflash.name = "reflash";
+  reflash.interface = "card";
+  reflash.command = "/steps/reflash";
+  reflash.priority = 60;
+  reflash.verifies = true;
+  reflash.args = "{}";
+  world->own_steps = {reflash};
+  world->hardware.commands[reflash.command] = "what it does";
+  world->hardware.cleaning_commands.insert(reflash.command);
+  world->slots.front().by_steps = true;
+  world->drive().class_code = 0x120000;
+  start();
+  world->pass(kMinuteMs);
+  EXPECT_TRUE(world->record().by_steps);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_EQ(world->releases, 1U);
+  EXPECT_EQ(world->drive().owner, 0U);
+  world->kill_worker();
+  start();
+  EXPECT_EQ(world->releases, 1U);
+}
+
 TEST_F(FirstSightIsCleaned, AndNotASecondTimeThoughRedisForgetsIt) {
   begin();
   start();

@@ -368,6 +368,23 @@ TEST_P(FailedBuild, BehindAHoldThatIsOverSaysSo) {
   EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
 
+// It may as well be a hold that is older than what Redis has lost.
+TEST_P(FailedBuild, OfWhichRedisHasLostTheRecordSaysSo) {
+  make(GetParam());
+  world->kill_worker();
+  world->store.lose_everything();
+  build_fails();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("`reclaim device clean` it"));
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  world->command("clean", world->slots[0].address);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+  EXPECT_EQ(world->erases, 2U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Managed, FailedBuild, ::testing::Bool());
 
 // Nova makes the provider anew of a device that was away for a moment, and makes it unreserved.
