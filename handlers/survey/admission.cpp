@@ -199,7 +199,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     out.strike = dirty_line;
     return;
   }
-  if (record.handed_over && hold != Hold::dirty &&
+  out.taken_over = record.handed_over && was_reserved_again(record.rest, *sighting.view);
+  if (record.handed_over && !out.taken_over && hold != Hold::dirty &&
       doubt_of_hold(record, ledger, sighting).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;

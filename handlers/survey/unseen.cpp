@@ -49,6 +49,11 @@ bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::Provide
          writes_of_a_tenancy(rest.reserved, flow, view.burned());
 }
 
+bool was_reserved_again(const Rest& rest, const placement::ProviderView& view) {
+  return rest.generation >= 0 && rest.reserved && view.burned() && rest.provider == view.uuid &&
+         view.generation - rest.generation >= 2;
+}
+
 bool is_in_question(const Record& record, const Sighting& sighting) {
   return may_have_had_a_tenant(record.rest, record.flow, *sighting.view) &&
          !shows_no_tenant(record, sighting);

@@ -354,8 +354,8 @@ sim_lives_mutant(heard_of_at_any_time handlers/survey/heard.cpp
 # While nobody looks.
 sim_unwatched_mutant(handed_over_is_had_by_nobody handlers/survey/admission.cpp
   "Cyborg's agent is told that a drive is clean which a tenant had since it was cleaned"
-  [[  if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, ledger, sighting).empty() &&]]
-  [[  if (record.handed_over && hold != Hold::dirty &&]])
+  [[hold != Hold::dirty &&
+      doubt_of_hold(record, ledger, sighting).empty() &&]] [[hold != Hold::dirty &&]])
 sim_unwatched_mutant(doubt_is_told_as_clean handlers/conductor/agent_report.cpp
   "Cyborg's agent is told as clean what a tenant had while Redis took no record of him"
   [[ && !look.unrecorded &&

@@ -108,6 +108,25 @@ TEST_F(HandedOver, ItSurvivesARestart) {
   EXPECT_EQ(world.erases, 1U);
 }
 
+// Redis has lost that the agent un-reserved it; an operator's hand reserved it since.
+TEST_F(HandedOver, NotASecondTimeWhereItIsReservedByHandSince) {
+  start_with_agent();
+  tenancy();
+  world.kill_worker();
+  const std::string uuid = world.provider().row.uuid;
+  world.placement.set_reserved_by(Offered::by_cyborg, uuid, 0);
+  world.placement.set_reserved_by(Offered::no, uuid, 1);
+  start_with_agent();
+  EXPECT_TRUE(world.record().held);
+  EXPECT_FALSE(world.record().handed_over);
+  EXPECT_FALSE(told().clean);
+  world.kill_worker();
+  start_with_agent();
+  EXPECT_FALSE(told().clean);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world.erases, 1U);
+}
+
 TEST_F(HandedOver, ATenantWhoComesEndsIt) {
   start_with_agent();
   tenancy();
