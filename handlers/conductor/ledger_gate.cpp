@@ -143,6 +143,7 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   entry.host_reads = record.certified_host_reads;
   entry.host_writes = record.certified_host_writes;
   entry.rest = record.rest;
+  entry.handed_over = record.handed_over;
   entry.accepted = false;
   entry.cleaning = CleaningOnLedger{};
   entry.certificate_pending.clear();

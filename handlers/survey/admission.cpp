@@ -445,6 +445,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     // it is only said.
     const bool says_only = flow_of(sighting, Flow::nova) == Flow::cyborg;
     if (says_only || (sighting.view && !sighting.view->burned())) record.rest = ledger->rest;
+    record.handed_over = says_only && !ledger->dirty && ledger->handed_over;
     if (ledger->error) {
       record.stage = Stage::error;
       record.last_error =

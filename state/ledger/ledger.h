@@ -77,7 +77,8 @@ struct LedgerEntry {
   WallMs certificate_at;
   std::optional<std::uint64_t> host_reads;
   std::optional<std::uint64_t> host_writes;
-  Rest rest;  // absent in lines of an older version
+  Rest rest;                 // absent in lines of an older version
+  bool handed_over = false;  // that release left it reserved, for Cyborg's agent to un-reserve
   // Absent in lines of an older version.
   bool accepted =
       false;  // an operator accepted the drive as it is found, and no tenant had it since

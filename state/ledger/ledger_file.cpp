@@ -72,6 +72,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
     visit("rest_generation", entry.rest.generation, lenient);
     visit("rest_reserved", entry.rest.reserved, sparse);
   }
+  visit("handed_over", entry.handed_over, sparse);
   visit("accepted", entry.accepted, sparse);
   visit("ordered_at", entry.ordered_at, sparse);
   visit("epoch", entry.epoch, sparse);

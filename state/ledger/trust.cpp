@@ -20,6 +20,7 @@ Record shown_only(Record record, const LedgerEntry* known) {
   record.accepted = false;
   record.certificate_pending.clear();
   record.rest = known != nullptr ? known->rest : Rest{};
+  record.handed_over = record.handed_over && known != nullptr && known->handed_over;
   record.enrolment = known != nullptr ? known->enrolment : std::string();
   if (known != nullptr && !known->serial.empty()) record.serial = known->serial;
   if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {

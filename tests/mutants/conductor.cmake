@@ -469,6 +469,9 @@ unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.c
   "a device whose build failed after a hold stays reserved, and nothing says why"
   [[  const std::string doubt = doubt_of_hold(record, ledger, sighting);]]
   [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting) : "";]])
+unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
+  "a drive that was left to Cyborg's agent stays reserved without a word when Redis loses its record"
+  [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])
 unit_mutant(handed_over_for_good conductor handlers/survey/admission.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  out.taken_over = record.handed_over && was_reserved_again(record.rest, *sighting.view);]]

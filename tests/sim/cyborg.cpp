@@ -97,6 +97,7 @@ void World::cyborg_binds(Slot& slot) {
 void World::cyborg_unbinds(Slot& slot) {
   if (!slot.bound) return;
   slot.bound = false;
+  slot.unbound_at = scheduler.now().wall;
   say(fmt::format("cyborg: {} is unbound from {}", slot.arq, to_string(slot.address)));
   cyborg.changing();
   notify_arq(slot, "accelerator_request.unbind.start");

@@ -122,7 +122,9 @@ void World::agent_looks() {
   if (!conductor || !started) return;
   for (const ReportedDrive& told : conductor->drives_for_agent()) {
     Slot& slot = slot_at(told.address);
-    if (told.clean && told.handed_over && told.serial == drive_of(slot).serial) {
+    // As its driver does: what was seen before says nothing of the tenancy that ended then.
+    const bool since = told.looked_at > slot.unbound_at;
+    if (since && told.clean && told.handed_over && told.serial == drive_of(slot).serial) {
       agent_unreserves(slot);
     }
   }

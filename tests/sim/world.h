@@ -54,6 +54,7 @@ struct Slot {
   bool by_steps = false;  // cleaned as a drive is, and none: by its steps alone
   std::string arq;        // its last ARQ
   bool bound = false;     // says Cyborg
+  WallMs unbound_at;      // by the worker's clock, in which its agent's orders are counted
   bool by_hand = false;   // bound without an allocation
   bool maintaining = false;
   bool unregistered = false;       // at first: the worker makes its provider

@@ -108,6 +108,18 @@ TEST_F(HandedOver, ItSurvivesARestart) {
   EXPECT_EQ(world.erases, 1U);
 }
 
+TEST_F(HandedOver, AndThatRedisLosesItsRecord) {
+  start_with_agent();
+  tenancy();
+  world.kill_worker();
+  world.store.lose_everything();
+  start_with_agent();
+  EXPECT_TRUE(told().handed_over);
+  EXPECT_TRUE(told().clean);
+  EXPECT_EQ(world.record().waiting_for, kHandedOver);
+  EXPECT_EQ(world.erases, 1U);
+}
+
 // Redis has lost that the agent un-reserved it; an operator's hand reserved it since.
 TEST_F(HandedOver, NotASecondTimeWhereItIsReservedByHandSince) {
   start_with_agent();
