@@ -199,8 +199,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     out.strike = dirty_line;
     return;
   }
-  out.taken_over = record.handed_over && was_reserved_again(record.rest, *sighting.view);
-  if (record.handed_over && !out.taken_over && hold != Hold::dirty &&
+  if (record.handed_over && hold != Hold::dirty &&
       doubt_of_hold(record, ledger, sighting).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;
@@ -352,8 +351,9 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   }
   if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
     out.take_out = out.take_out || (base.maintenance && !view.burned());
-    const bool asked = may_have_had_a_tenant(last_rest(base, ledger), base.flow, view) &&
-                       (out.unsure || is_in_question(base, sighting));
+    const bool moved = may_have_had_a_tenant(last_rest(base, ledger), base.flow, view) ||
+                       may_be_reserved_again(base, view);
+    const bool asked = moved && (out.unsure || is_in_question(base, sighting));
     if (!asked) out.rest = rest_of(view);
   }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);

@@ -76,6 +76,10 @@ std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
   if (record.certificate_id.empty()) {
     return "reserved without a tenancy that was seen, and never cleaned by this worker";
   }
+  if (may_be_reserved_again(record, *sighting.view)) {
+    return "reserved since it was left to Cyborg's agent to un-reserve, and its provider was "
+           "written to meanwhile, so that somebody may have reserved it again";
+  }
   if (may_have_had_a_tenant(last_rest(record, ledger), record.flow, *sighting.view)) {
     return "reserved, and its provider was written to more often than by one hand, so that an "
            "instance may have had it unseen";

@@ -49,8 +49,9 @@ bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::Provide
          writes_of_a_tenancy(rest.reserved, flow, view.burned());
 }
 
-bool was_reserved_again(const Rest& rest, const placement::ProviderView& view) {
-  return rest.generation >= 0 && rest.reserved && view.burned() && rest.provider == view.uuid &&
+bool may_be_reserved_again(const Record& record, const placement::ProviderView& view) {
+  const Rest& rest = record.rest;
+  return record.handed_over && rest.reserved && view.burned() && rest.provider == view.uuid &&
          view.generation - rest.generation >= 2;
 }
 

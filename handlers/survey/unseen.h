@@ -28,8 +28,9 @@ namespace reclaim {
 [[nodiscard]] bool may_have_had_a_tenant(const Rest& rest, Flow flow,
                                          const placement::ProviderView& view);
 
-// Reserved then and now, and un-reserved between: by one write, and reserved by another.
-[[nodiscard]] bool was_reserved_again(const Rest& rest, const placement::ProviderView& view);
+// Left reserved for Cyborg's agent, and reserved still, or again: it takes one write to un-reserve
+// it and one to reserve it, and there were as many.
+[[nodiscard]] bool may_be_reserved_again(const Record& record, const placement::ProviderView& view);
 
 // The question, and no answer: the drive does not show that nobody had it. `sighting` has a view.
 [[nodiscard]] bool is_in_question(const Record& record, const Sighting& sighting);

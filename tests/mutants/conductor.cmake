@@ -470,12 +470,11 @@ unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.c
   [[  const std::string doubt = doubt_of_hold(record, ledger, sighting);]]
   [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting) : "";]])
 unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
-  "a drive that was left to Cyborg's agent stays reserved without a word when Redis loses its record"
+  "a drive that was left to Cyborg's agent stays reserved, silent, when Redis loses its record"
   [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])
-unit_mutant(handed_over_for_good conductor handlers/survey/admission.cpp HandedOver.*
+unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
-  [[  out.taken_over = record.handed_over && was_reserved_again(record.rest, *sighting.view);]]
-  [[  out.taken_over = false;]])
+  [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])
 unit_mutant(a_lost_record_asks_nothing conductor handlers/survey/unseen.cpp
   */FailedBuild.OfWhich*
   "a device whose build failed after Redis lost its record stays reserved, and nothing says why"

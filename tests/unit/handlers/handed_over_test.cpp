@@ -130,11 +130,11 @@ TEST_F(HandedOver, NotASecondTimeWhereItIsReservedByHandSince) {
   world.placement.set_reserved_by(Offered::no, uuid, 1);
   start_with_agent();
   EXPECT_TRUE(world.record().held);
-  EXPECT_FALSE(world.record().handed_over);
   EXPECT_FALSE(told().clean);
   world.kill_worker();
   start_with_agent();
   EXPECT_FALSE(told().clean);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("somebody may have reserved it again"));
   EXPECT_EQ(reserved(), 1);
   EXPECT_EQ(world.erases, 1U);
 }
