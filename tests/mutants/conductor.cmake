@@ -472,6 +472,11 @@ unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.c
 unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
   "a drive that was left to Cyborg's agent stays reserved, silent, when Redis loses its record"
   [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])
+unit_mutant(doubt_is_told_as_clean conductor handlers/conductor/agent_report.cpp
+  HandedOver.ATenantWhomNoRecordTellsOf*
+  "Cyborg's agent is told as clean what a tenant had while Redis took no record of him"
+  [[ && !look.unrecorded &&
+         !unsure]] [[ && !unsure]])
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])

@@ -357,10 +357,6 @@ sim_unwatched_mutant(handed_over_is_had_by_nobody handlers/survey/admission.cpp
   "Cyborg's agent is told that a drive is clean which a tenant had since it was cleaned"
   [[hold != Hold::dirty &&
       doubt_of_hold(record, ledger, sighting).empty() &&]] [[hold != Hold::dirty &&]])
-sim_unwatched_mutant(doubt_is_told_as_clean handlers/conductor/agent_report.cpp
-  "Cyborg's agent is told as clean what a tenant had while Redis took no record of him"
-  [[ && !look.unrecorded &&
-         !unsure]] [[ && !unsure]])
 sim_unwatched_mutant(no_write_is_no_tenant handlers/survey/unseen.cpp
   "a tenant of Cyborg's who loads firmware and writes nothing leaves the drive on offer"
   [[  if (now.host_reads == *record.certified_host_reads) return true;]] [[  return true;]])
