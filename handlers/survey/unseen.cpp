@@ -16,7 +16,12 @@ std::int64_t writes_of_a_tenancy(bool was_reserved, Flow flow, bool is_reserved)
          (tenants_is_reserved != is_reserved ? 1 : 0);
 }
 
-// The kernel reads a managed drive when it gets it back from a guest, whatever that did.
+bool is_made_anew(const Rest& rest, const placement::ProviderView& view) {
+  return rest.provider != view.uuid || view.generation < rest.generation;
+}
+
+// The kernel reads a managed drive when it gets it back from a guest, whatever that did. Nobody
+// reads an unmanaged one, so that little is known of a guest who did not either.
 bool shows_no_tenant(const Record& record, const Sighting& sighting) {
   if (!sighting.drive || !sighting.drive->counters || !record.certified_host_reads ||
       !record.certified_host_writes) {
@@ -24,10 +29,13 @@ bool shows_no_tenant(const Record& record, const Sighting& sighting) {
   }
   const nvme::Counters& now = *sighting.drive->counters;
   if (now.host_writes != *record.certified_host_writes) return false;
-  if (now.host_reads == *record.certified_host_reads) return true;
-  // Nova makes the provider anew of a device that was away, and the kernel reads what comes back.
-  if (!sighting.peeked) return sighting.view->uuid != record.rest.provider;
-  return now.host_reads >= *record.certified_host_reads &&
+  if (!sighting.peeked) {
+    // Nova makes the provider anew of a device that was away, and the kernel reads what comes back.
+    return now.host_reads == *record.certified_host_reads ||
+           sighting.view->uuid != record.rest.provider;
+  }
+  return !is_made_anew(record.rest, *sighting.view) &&
+         now.host_reads >= *record.certified_host_reads &&
          now.host_reads - *record.certified_host_reads <= kTakeOverReadsMax;
 }
 
@@ -44,7 +52,7 @@ Rest last_rest(const Record& record, const LedgerEntry* ledger) {
 
 bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::ProviderView& view) {
   if (rest.generation < 0) return false;
-  if (rest.provider != view.uuid || view.generation < rest.generation) return true;
+  if (is_made_anew(rest, view)) return true;
   return view.generation - rest.generation >=
          writes_of_a_tenancy(rest.reserved, flow, view.burned());
 }
@@ -71,7 +79,7 @@ void assess_in_question(Assessment& out, const Record& record, const Sighting& s
       "an instance may have had it unseen: its provider was at generation {} when it was last seen "
       "in the pool, and is at {}",
       record.rest.generation, sighting.view->generation);
-  if (is_told_by_a_claim(record, sighting)) {
+  if (is_told_by_a_claim(record, sighting) && !is_made_anew(record.rest, *sighting.view)) {
     out.take_out = out.unsure = true;
     out.waiting_for = may_have + "; it is reserved until its counters tell";
     return;

@@ -36,7 +36,7 @@ namespace reclaim {
 [[nodiscard]] bool is_in_question(const Record& record, const Sighting& sighting);
 
 // On offer, and in question: it is taken out of the pool until a claim has read what it counted;
-// where none can, it is cleaned.
+// where none can, or its provider was made anew, it is cleaned.
 void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting);
 
 // Nova's, burned and free, and nobody wrote to it: an operator's hand is one write, and these are

@@ -480,6 +480,10 @@ unit_mutant(doubt_is_told_as_clean conductor handlers/conductor/agent_report.cpp
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])
+unit_mutant(former_providers_are_asked conductor handlers/survey/unseen.cpp */OfCyborg.AProvider*
+  "a tenant whose provider was made anew leaves firmware on an unmanaged drive"
+  [[  if (is_told_by_a_claim(record, sighting) && !is_made_anew(record.rest, *sighting.view)) {]]
+  [[  if (is_told_by_a_claim(record, sighting)) {]])
 unit_mutant(a_lost_record_asks_nothing conductor handlers/survey/unseen.cpp
   */FailedBuild.OfWhich*
   "a device whose build failed after Redis lost its record stays reserved, and nothing says why"

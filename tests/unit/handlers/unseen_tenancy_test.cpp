@@ -274,6 +274,22 @@ TEST_P(OfCyborg, WhatIsInQuestionAndCannotBeClaimedStaysReservedAndSaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(Managed, OfCyborg, ::testing::Bool());
 
+// It counts from the start, and who had it before has loaded firmware and read nothing.
+TEST_P(OfCyborg, AProviderThatIsMadeAnewTellsOfNobodyWhoHadItBefore) {
+  make(GetParam());
+  world->kill_worker();
+  ASSERT_TRUE(world->placement.remove(world->provider().row.uuid));
+  world->placement.create(world->slots[0].provider_name, false, true);
+  world->drive().changed_by = 4711;
+  world->drive().version += 1;
+  if (GetParam()) world->drive().host_reads += 3;  // the kernel's, when it is given back
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().changed_by, 0U);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(reserved(), 0);
+}
+
 struct ReadersOfCyborg : OfCyborg {};
 
 // A tenant who reads everything, locks the drive, and writes nothing.
