@@ -188,7 +188,8 @@ void World::check_release_asked(const placement::ProviderView& view) {
   }
   const Record* last = last_known(slot->address);
   // Where Redis has lost the record, the ledger speaks for the certificate.
-  if (slot->ours_taken_out && (last == nullptr || last->stage == Stage::available)) {
+  slot->given_back = slot->ours_taken_out && (last == nullptr || last->stage == Stage::available);
+  if (slot->given_back) {
     const std::string why = check_given_back(*slot, view);
     return why.empty() ? void() : fail(where + ": " + why);
   }
@@ -234,6 +235,10 @@ void World::check_released(Provider& provider) {
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
+  if (slot->given_back && tells_of_nobody(*slot)) {
+    provider.offered = Offered::untold;
+    return;
+  }
   if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
   if (drive.hidden_owner != 0) return fail(where + " with data in a hidden namespace");
   if (drive.locked) return fail(where + " locked by a tenant");

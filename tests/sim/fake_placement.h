@@ -23,6 +23,7 @@ enum class Offered : std::uint8_t {
   left,         // by a tenant whom Cyborg had not reserved it for
   exchanged,    // its drive is another one since
   counts_anew,  // by Cyborg's agent, and its provider's generation hid a tenancy
+  untold,       // by us, and nothing that an unmanaged drive counts told of its tenant
 };
 
 struct Provider {

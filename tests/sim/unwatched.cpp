@@ -26,6 +26,8 @@ const char* by_whom(const Slot& slot, Offered offered) {
       return "by an operator's hand";
     case Offered::counts_anew:
       return "its provider came back to the generation that it had";
+    case Offered::untold:
+      return "no counter of the unmanaged drive told of its tenant";
     case Offered::exchanged:
       return "its drive was exchanged";
     default:
@@ -162,6 +164,14 @@ void World::check_told_clean(const Slot& slot) {
   if (drive.running) return fail(where + ", and is being sanitized");
   if (drive.guest != 0) return fail(where + ", and a guest has it");
   if (slot.held) return fail(where + ", and an operator holds it");
+}
+
+// An unmanaged drive whose tenant sent commands of an administrator's alone, while no worker ran
+// and no word of an ARQ arrived.
+bool World::tells_of_nobody(const Slot& slot) {
+  const Record* record = last_known(slot.address);
+  return !slot.managed && is_dirty(slot) && record != nullptr &&
+         record->certified_host_writes == drive_of(slot).host_writes;
 }
 
 // Cyborg gives a device back as its tenant left it: that the worker sees, whoever looked meanwhile.

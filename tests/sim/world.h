@@ -85,6 +85,7 @@ struct Slot {
   // would tell.
   bool like_a_hand = false;
   bool ours_taken_out = false;  // the worker reserved it at rest, and nobody else did since
+  bool given_back = false;      // by the release that was asked for last: without a cleaning
   bool given = false;           // to a tenant, since its last release
   bool had_data = false;
   std::string own_serial;         // of the drive that its tenant was given
@@ -287,6 +288,7 @@ class World final {
   void agent_looks();
   void agent_unreserves(Slot& slot);
   [[nodiscard]] bool is_dirty(const Slot& slot);
+  [[nodiscard]] bool tells_of_nobody(const Slot& slot);
   void check_told_clean(const Slot& slot);
   void check_left(Slot& slot, const Provider* provider);
   void count_given_dirty(const Slot& slot, Offered offered);
