@@ -279,12 +279,28 @@ std::string remedy_of_placement(const Error& error) {
       return "[reclaim] provider_name is the compute node's provider: see `openstack resource "
              "provider list`";
     case Errc::refused:
-      return "the user of [placement] needs role admin or service on its project";
+      return "the user of [placement] needs the role service on its project, and admin too where "
+             "Placement does not know that one yet";
     default:
       return "is placement-api running, and reached from this host? See its log, the endpoint in "
              "the catalog (`openstack endpoint list --service placement`), and [placement] "
              "endpoint_override, valid_interfaces and cafile";
   }
+}
+
+// Whoever has this host has its login, and the device API takes an admin that is no service for an
+// operator.
+void check_roles(const std::vector<std::string>& roles, Chart& chart) {
+  const auto has = [&roles](std::string_view role) {
+    return std::find(roles.begin(), roles.end(), role) != roles.end();
+  };
+  if (!has("admin") || has("service")) return chart.ok("keystone", "logged in");
+  chart.warning(
+      "keystone",
+      "the login of [placement] has the role admin, and not service: to the device API it "
+      "is an operator, who approves at holds and accepts drives of every host",
+      "give its user the role service too: `openstack role add --user USER --project "
+      "PROJECT service`");
 }
 
 void check_placement(Session& session, const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
@@ -303,7 +319,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
     return chart.error("keystone", facts.error().what,
                        "compare [placement] with nova.conf's; try `openstack token issue` with it");
   }
-  chart.ok("keystone", "logged in");
+  check_roles(facts->roles, chart);
   check_endpoint("placement", facts->endpoint, chart);
   const auto tree =
       session.wait<placement::Tree>([&](auto done) { (*providers)->list_tree(std::move(done)); });

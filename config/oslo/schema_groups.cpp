@@ -43,7 +43,8 @@ constexpr std::array kGroups = {
         .name = "placement",
         .help =
             "Keystone credentials and the Placement endpoint, as in nova.conf. The user needs the "
-            "role admin or service.",
+            "role service, and admin too where Placement does not know that one yet: the device "
+            "API takes who is admin alone for an operator.",
         .unused = kAdapterUnused},
     OptionGroup{
         .name = "keystone_authtoken",

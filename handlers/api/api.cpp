@@ -393,7 +393,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (kind.kind == OrderKind::unhold && !call->who.is_in_person()) {
       return answer(*call, fault(403,
                                  "an approval is a person's own: use a token of your own, alone, "
-                                 "not a delegated one, nor one beside a service's"));
+                                 "not a delegated one, nor a service's or one beside it"));
     }
     const WallMs now = ports_.clock.now().wall;
     Order order;

@@ -326,6 +326,8 @@ void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
 void Assessor::know_what_was_seen(Sighting& sighting) {
   const auto peeked = claims_.take_peeked(sighting.address);
   if (!peeked || !sighting.drive || sighting.drive->counters) return;
+  // Whoever un-reserved it since may have given it away.
+  if (!sighting.view || !sighting.view->burned()) return;
   if (sighting.standing.match == nvme::Match::different) return;  // they are another drive's
   sighting.drive->counters = *peeked;
   sighting.peeked = true;

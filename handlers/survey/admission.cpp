@@ -347,7 +347,9 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   } else if (view.burned()) {
     assess_burned(out, base, ledger, sighting, host);
   } else {
-    assess_unreserved(out, base, ledger, sighting);
+    Record known = base;
+    known.rest = last_rest(base, ledger);
+    assess_unreserved(out, known, ledger, sighting);
   }
   if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
     out.take_out = out.take_out || (base.maintenance && !view.burned());

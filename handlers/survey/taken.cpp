@@ -23,8 +23,18 @@ void reserve_each(Assessment& out, const Sighting& sighting) {
   }
 }
 
+// Somebody has it by one of them, or has left it burned, or has it and is in no allocation.
+bool is_had(const Record& base, const Sighting& sighting) {
+  const auto had = [&base](const placement::ProviderView& view) {
+    return !view.free() || (view.is_device() && view.burned() && !base.held);
+  };
+  return (sighting.drive && !sighting.drive->guest.empty()) ||
+         std::any_of(sighting.views.begin(), sighting.views.end(), had);
+}
+
 // Who has it by one of them may write to it.
-void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting& sighting) {
+void assess_had_by_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                           const Sighting& sighting) {
   reserve_each(out, sighting);
   const bool reserved = out.reserve_too.empty();
   const auto taken = std::find_if(sighting.views.begin(), sighting.views.end(),
@@ -39,8 +49,8 @@ void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting
   if (base.stage == Stage::error && !base.erase_begun && base.consumer() == consumer) return;
   out.trigger = Trigger::allocation_seen;
   out.facts.name_tenant(consumer, InstanceSource::allocation);
-  raise_alarm(out, base, fmt::format("consumer {} of provider {}", consumer, taken->uuid),
-              reserved);
+  out.facts.detail = fmt::format("consumer {} of provider {}", consumer, taken->uuid);
+  if (is_known_dirty(base, ledger)) raise_alarm(out, base, out.facts.detail, reserved);
 }
 
 }  // namespace
@@ -138,7 +148,10 @@ void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledg
                     const Sighting& sighting) {
   out.waiting_for = fmt::format("{} providers have this address ({}, {}): delete the wrong one",
                                 sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
-  if (is_known_dirty(base, ledger)) return assess_dirty_by_several(out, base, sighting);
+  const bool had = base.stage == Stage::available && base.cleanable() && is_had(base, sighting);
+  if (had || is_known_dirty(base, ledger)) {
+    return assess_had_by_several(out, base, ledger, sighting);
+  }
   // What a tenant has, or has left, nobody else gets by another provider.
   if (base.stage == Stage::allocated && base.cleanable()) return reserve_each(out, sighting);
   // Two pools may offer it now; the one that is ours to write does not.

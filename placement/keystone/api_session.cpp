@@ -23,7 +23,7 @@ void ApiSession::log_in(Callback<LoginFacts> done) {
   later([this, done = std::move(done)]() mutable {
     need_session("", [done = std::move(done)](const Result<Session>& session) {
       if (!session.ok()) return done(session.error());
-      done(LoginFacts{session->endpoint, to_string(session->microversion)});
+      done(LoginFacts{session->endpoint, to_string(session->microversion), session->roles});
     });
   });
 }

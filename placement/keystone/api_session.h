@@ -42,6 +42,7 @@ struct RequestCounts {
 struct LoginFacts {
   std::string endpoint;
   std::string microversion;
+  std::vector<std::string> roles;  // of the login, as Keystone names them
 };
 
 // The ports that a client is given.

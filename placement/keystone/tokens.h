@@ -5,6 +5,7 @@
 // logged, stored in clear, or part of an error.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,12 @@ struct Identity {
   std::vector<std::string> roles;                           // names, as Keystone has them
   bool delegated = false;  // by a trust, OAuth or an application credential: not the user himself
   std::vector<std::string> service_roles;  // of a valid X-Service-Token; empty: none was given
-  // Nobody acts in the user's name. Beside a service's token an expired one of anybody's is good.
-  [[nodiscard]] bool is_in_person() const { return !delegated && service_roles.empty(); }
+  // Nobody acts in the user's name, and he is no service, whose login stands on each host. Beside a
+  // service's token an expired one of anybody's is good.
+  [[nodiscard]] bool is_in_person() const {
+    return !delegated && service_roles.empty() &&
+           std::find(roles.begin(), roles.end(), "service") == roles.end();
+  }
 };
 
 class Tokens {

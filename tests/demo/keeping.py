@@ -16,7 +16,7 @@ KEPT = os.path.join(ROOT, NAME)
 ENVIRONMENT = """\
 # For a shell: source this file.
 export PATH={kept}/bin:$PATH
-export OS_AUTH_URL={auth_url} OS_USERNAME=nova OS_PASSWORD={service_password}
+export OS_AUTH_URL={auth_url} OS_USERNAME=operator OS_PASSWORD={service_password}
 export OS_PROJECT_NAME=service OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default
 export OS_IDENTITY_API_VERSION=3 OS_REGION_NAME={region} OS_PLACEMENT_API_VERSION=1.28
 """

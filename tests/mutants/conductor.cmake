@@ -406,6 +406,9 @@ unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.
 unit_mutant(a_service_approves_for_anybody handlers handlers/api/api.cpp ApiUnholdTest.AToken*
   "whoever has a service's token and old tokens of others approves a hold as often as he likes"
   [[!call->who.is_in_person()]] [[call->who.delegated]])
+unit_mutant(services_are_operators handlers handlers/api/policy.cpp ApiPolicyTest.WhatAccepts*
+  "whoever has a compute host approves as two people on another, and accepts its drives"
+  [[{"operator_api", "role:admin and not role:service"}]] [[{"operator_api", "role:admin"}]])
 unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
   NamedSteps.APlanThatWasChanged*
   "whoever writes a plan into Redis says which command root runs"
@@ -480,6 +483,19 @@ unit_mutant(doubt_is_told_as_clean conductor handlers/conductor/agent_report.cpp
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])
+unit_mutant(looks_of_claims_grow_old conductor handlers/conductor/assessor.cpp
+  */OfCyborg.TheLookOfAClaim*
+  "what a tenant left whom nobody saw is on offer, for the drive was looked into before he came"
+  [[  if (!sighting.view || !sighting.view->burned()) return;
+]] "")
+unit_mutant(first_looks_forget_the_ledger conductor handlers/survey/admission.cpp
+  Unseen.ALookThat*
+  "a tenancy while Redis lost everything and two providers stood there is not noticed"
+  [[    known.rest = last_rest(base, ledger);]] [[    known.rest = base.rest;]])
+unit_mutant(who_has_it_by_one_of_two_is_not_seen conductor handlers/survey/taken.cpp
+  */BesideASecond.*
+  "a tenant has a drive for hours, another provider offers it meanwhile, and he leaves it dirty"
+  [[  const bool had = base.stage == Stage::available &&]] [[  const bool had = false &&]])
 unit_mutant(former_providers_are_asked conductor handlers/survey/unseen.cpp */OfCyborg.AProvider*
   "a tenant whose provider was made anew leaves firmware on an unmanaged drive"
   [[  if (is_told_by_a_claim(record, sighting) && !is_made_anew(record.rest, *sighting.view)) {]]

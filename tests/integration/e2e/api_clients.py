@@ -74,7 +74,7 @@ def curl(url, *words, method="GET", token=None, version=None, body=None, check=T
     return Answer(text)
 
 
-def credentials(endpoints, user="reclaim"):
+def credentials(endpoints, user="operator"):
     """OS_* of one of the stack's users."""
     return {"OS_AUTH_URL": endpoints["auth_url"], "OS_USERNAME": user,
             "OS_PASSWORD": endpoints["service_password"], "OS_PROJECT_NAME": "service",
@@ -94,7 +94,7 @@ def install_package(folder):
     return target
 
 
-def write_cloud(path, endpoints, user="reclaim", documented=DOCUMENTED, name="reclaim", **more):
+def write_cloud(path, endpoints, user="operator", documented=DOCUMENTED, name="reclaim", **more):
     """The clouds.yaml that the documentation tells operators to write, with this stack's Keystone
     and one of its users in it; the environment, as documented, in which clients find its cloud
     `name`."""
@@ -121,14 +121,14 @@ def run_client(command, endpoints, user, environment):
                               timeout=DEADLINE_S, check=False, env=clean_environment(**environment))
 
 
-def sdk(endpoints, *words, user="reclaim", **environment):
+def sdk(endpoints, *words, user="operator", **environment):
     done = run_client([os.path.join(HERE, "sdk_client.py"), *words], endpoints, user, environment)
     if done.returncode != 0:
         raise AssertionError("the SDK ended with %d: %s" % (done.returncode, done.stderr[-3000:]))
     return json.loads(done.stdout)
 
 
-def openstack_client(endpoints, *words, user="reclaim", **environment):
+def openstack_client(endpoints, *words, user="operator", **environment):
     """(exit code, output, errors) of `openstack WORDS`."""
     done = run_client(["/usr/bin/openstack", *words], endpoints, user, environment)
     return done.returncode, done.stdout, done.stderr

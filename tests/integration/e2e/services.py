@@ -230,8 +230,9 @@ class Services:
         openstack.endpoint(argparse.Namespace(directory=self.path("openstack"), type=service_type,
                                               url=url))
 
-    def token(self, user="reclaim", project="service", **more):
-        """A token of one of the stack's users: `reclaim` and `nova` are admins, `nobody` reads."""
+    def token(self, user="operator", project="service", **more):
+        """A token of one of the stack's users: `operator` is an admin, `reclaim` and `nova` are
+        services as well, `nobody` reads."""
         password = self.endpoints["service_password"]
         if user == "admin":
             password, project = self.endpoints["admin_password"], "admin"

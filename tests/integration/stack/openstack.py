@@ -135,7 +135,8 @@ def set_up_keystone(endpoints):
     admin, reader = keystone.find("role", "admin"), keystone.find("role", "reader")
     service_role = keystone.find_or_make("role", "service")  # Debian 13's Keystone brings it
     for name, roles in (("placement", (admin, service_role)), ("nova", (admin, service_role)),
-                        ("reclaim", (admin, service_role)), ("nobody", (reader,))):
+                        ("reclaim", (admin, service_role)), ("operator", (admin,)),
+                        ("nobody", (reader,))):
         user = keystone.make("user", name=name, domain_id="default",
                              password=endpoints["service_password"])
         for role in roles:

@@ -293,6 +293,18 @@ TEST_F(ApiUnholdTest, ATokenBesideAServicesApprovesNothing) {
   EXPECT_TRUE(store.orders.empty());
 }
 
+// Its login stands on each compute host, and a policy file may let every admin approve.
+TEST_F(ApiUnholdTest, AServiceApprovesNothing) {
+  start({{"cyborg:device:unhold", "role:admin"}}, {});
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  tokens.known["nova"] = tokens.known["admin"];
+  tokens.known["nova"].roles.push_back("service");
+  const Response response = unhold("hold.eyes", "nova");
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(fault_of(response), HasSubstr("use a token of your own"));
+  EXPECT_TRUE(store.orders.empty());
+}
+
 // By a trust or OAuth one person would approve as two.
 TEST_F(ApiUnholdTest, ADelegatedTokenApprovesNothing) {
   seal = [](const std::string& host, Order& order) { order.mac = host; };

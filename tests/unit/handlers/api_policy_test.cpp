@@ -44,6 +44,17 @@ TEST(ApiPolicyTest, CleanIsForAdminsUnlessAFileSaysOtherwise) {
   EXPECT_TRUE(clean_allowed("rule:admin_api or role:cleaner", with_roles({"cleaner"})));
 }
 
+// A service's login stands on each compute host.
+TEST(ApiPolicyTest, WhatAcceptsOrApprovesIsForOperatorsAndNoService) {
+  const Policy policy = Policy::defaults();
+  for (const char* rule : {"cyborg:device:clean_steps", "cyborg:device:unhold",
+                           "cyborg:device:disown", "cyborg:device:enrol"}) {
+    EXPECT_TRUE(policy.allows(rule, with_roles({"admin"}), {})) << rule;
+    EXPECT_FALSE(policy.allows(rule, with_roles({"admin", "service"}), {})) << rule;
+    EXPECT_FALSE(policy.allows(rule, with_roles({"service"}), {})) << rule;
+  }
+}
+
 TEST(ApiPolicyTest, CyborgsDefaultsForReading) {
   const Policy policy = Policy::defaults();
   const Target own{{"project_id", "p1"}};

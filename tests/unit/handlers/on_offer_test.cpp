@@ -217,6 +217,44 @@ TEST_F(OnOffer, ASecondProviderOfACleanDriveIsLeftAlone) {
   EXPECT_EQ(reserved(), 0);
 }
 
+// By whichever of them: the other is reserved as long as he has it, and what he leaves is cleaned.
+struct BesideASecond : OnOffer, ::testing::WithParamInterface<std::tuple<bool, bool>> {};
+
+TEST_P(BesideASecond, ATenantOfACleanDriveIsSeen) {
+  const auto [of_cyborg, by_the_second] = GetParam();
+  cyborg = of_cyborg;
+  begin();
+  world->tenancy_ends();
+  world->drive().driver = "nvme";
+  look();
+  world->pass(kHourMs);
+  ASSERT_EQ(world->record().stage, Stage::available);
+  const std::string own = world->provider().row.uuid;
+  const std::string second = second_provider().row.uuid;
+  world->pass(kMinuteMs);
+  const std::string& his = by_the_second ? second : own;
+  const std::string& other = by_the_second ? own : second;
+  ASSERT_TRUE(world->placement.allocate(his, "instance-beside"));
+  world->placement.set_reserved_by(Offered::no, his, 1);
+  world->drive().guest = 4711;
+  write_media(world->drive(), 4711, 1);
+  look();
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_EQ(world->record().instance, "instance-beside");
+  EXPECT_EQ(world->placement.find(other)->inventory.reserved, 1);
+  world->drive().guest = 0;
+  world->placement.deallocate(his, "instance-beside");
+  look();
+  ASSERT_TRUE(world->placement.remove(second));
+  look();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().owner, 0U);
+  EXPECT_EQ(world->record().stage, Stage::available);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, BesideASecond,
+                         ::testing::Combine(::testing::Bool(), ::testing::Bool()));
+
 // -------------------------------------------------------------------------------------------------
 // The close watch.
 

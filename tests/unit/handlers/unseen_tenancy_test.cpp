@@ -272,6 +272,26 @@ TEST_P(OfCyborg, WhatIsInQuestionAndCannotBeClaimedStaysReservedAndSaysWhy) {
   expect_cleaned_again();
 }
 
+// Looked into while it is reserved, then un-reserved by Cyborg's agent, and had by somebody before
+// the next survey.
+TEST_P(OfCyborg, TheLookOfAClaimTellsNothingOnceItIsUnreserved) {
+  for (const std::int64_t ms : {100, 500, 1'000, 1'500, 2'000, 3'000}) {
+    make(GetParam());
+    world->placement.touch(world->provider().row.uuid);
+    world->kick({0});
+    for (int i = 0; i < 10'000 && reserved() == 0; ++i) world->pass(1);
+    world->pass(ms);
+    const std::string uuid = world->provider().row.uuid;
+    world->placement.set_reserved_by(Offered::by_cyborg, uuid, 0);
+    ASSERT_TRUE(world->placement.allocate(uuid, "quick"));
+    write_media(world->drive(), 4711, 1);
+    world->placement.deallocate(uuid, "quick");
+    world->provider().offered = Offered::left;
+    world->pass(kHourMs);
+    EXPECT_EQ(world->drive().owner, 0U) << ms << ": " << world->record().waiting_for;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Managed, OfCyborg, ::testing::Bool());
 
 // It counts from the start, and has come to where our own write would bring it to what it was. Who
@@ -403,6 +423,24 @@ TEST_P(FailedBuild, OfWhichRedisHasLostTheRecordSaysSo) {
   world->command("clean", world->slots[0].address);
   world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
+  EXPECT_EQ(world->erases, 2U);
+}
+
+// Redis lost all, and the first look sees no view: two providers stand at the address.
+TEST_F(Unseen, ALookThatSeesNoViewForgetsNothingOfTheLedgers) {
+  make(false);
+  world->kill_worker();
+  world->store.lose_everything();
+  const std::string former = world->provider().row.uuid;
+  ASSERT_TRUE(world->placement.allocate(former, "quick"));
+  write_media(world->drive(), 4711, 1);
+  world->placement.deallocate(former, "quick");
+  world->placement.create(world->slots[0].provider_name, true, false);
+  world->start_worker();
+  world->pass(5 * kMinuteMs);
+  ASSERT_TRUE(world->placement.remove(former));
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().owner, 0U) << world->record().waiting_for;
   EXPECT_EQ(world->erases, 2U);
 }
 
