@@ -8,10 +8,8 @@
 #include "cli/certificate_folder.h"
 #include "cli/commands.h"
 #include "cli/records.h"
-#include "state/base/log.h"
-#include "state/base/uuid.h"
 #include "state/base/visible.h"
-#include "state/certificate/seal.h"
+#include "state/certificate/stored.h"
 
 namespace reclaim::cli {
 namespace {
@@ -52,33 +50,20 @@ Table fleet_certificates() {
 
 Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::string& address,
                                             std::string_view sealed) {
-  const auto opened = open_seal(sealed);
-  if (!opened.ok()) return opened.error().wrap("its certificate in Redis cannot be read");
-  const auto it = opened->kind == SealedKind::certificate
-                      ? decode_certificate(opened->content)
-                      : Result<Certificate>(Error{Errc::invalid, "it is an audit entry"});
-  if (!it.ok()) return it.error().wrap("its certificate in Redis cannot be read");
-  if (it->host != host || it->address != address) {
-    return Error{Errc::invalid,
-                 fmt::format("its certificate in Redis is of host {}, {}: somebody put it there",
-                             printable_excerpt(it->host), printable_excerpt(it->address))};
-  }
-  if (!looks_like_uuid(it->id)) {
-    return Error{Errc::invalid, fmt::format("its certificate in Redis has the id '{}', which is no "
-                                            "UUID: somebody put it there",
-                                            printable_excerpt(it->id, 40))};
-  }
+  const auto stored = open_stored(sealed, host, address);
+  if (!stored.ok()) return stored.error().wrap("its certificate in Redis cannot be believed");
+  const Certificate& it = stored->certificate;
   return std::vector<Cell>{host,
-                           static_cast<std::int64_t>(opened->sequence),
-                           it->id,
+                           static_cast<std::int64_t>(stored->sequence),
+                           it.id,
                            address,
-                           it->model,
-                           it->serial,
-                           it->method,
-                           it->sanitization_class,
-                           it->instance,
-                           it->project,
-                           to_iso8601(it->verified_at)};
+                           it.model,
+                           it.serial,
+                           it.method,
+                           it.sanitization_class,
+                           it.instance,
+                           it.project,
+                           to_iso8601(it.verified_at)};
 }
 
 std::vector<std::string> claimed_twice(const Table& table) {

@@ -14,8 +14,7 @@ namespace reclaim::cli {
 // "Host", and the columns of `certificate list`.
 [[nodiscard]] Table fleet_certificates();
 
-// A row of it: `sealed` is what Redis has for that device. Errc::invalid: it is not a sealed
-// certificate, or one of another device, or its id is no UUID.
+// A row of it: `sealed` is what Redis has for that device. Errors: as open_stored().
 [[nodiscard]] Result<std::vector<Cell>> fleet_certificate(const std::string& host,
                                                           const std::string& address,
                                                           std::string_view sealed);

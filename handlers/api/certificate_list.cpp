@@ -7,18 +7,16 @@
 #include "handlers/api/devices.h"
 #include "handlers/api/json.h"
 #include "handlers/api/paging.h"
-#include "state/base/json.h"
 #include "state/base/text.h"
-#include "state/base/uuid.h"
+#include "state/certificate/stored.h"
 
 namespace reclaim::api {
 namespace {
 
-constexpr std::size_t kSealedBytesMax = std::size_t{1280} * 1024;
 constexpr std::size_t kAtOnce = 32;  // read at the same time
 constexpr std::string_view kAccepted = " are hostname, device_uuid, serial, limit, marker";
 
-std::string row(const SealedCertificate& sealed, const std::string& url) {
+std::string row(const StoredCertificate& sealed, const std::string& url) {
   const Certificate& certificate = sealed.certificate;
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
@@ -96,34 +94,6 @@ Result<std::optional<std::string>> parse_certificate_host(const Parameters& para
   return hostname;
 }
 
-Result<SealedCertificate> read_sealed(const std::string& text, const Device& at) {
-  const auto parsed = json::parse(text, kSealedBytesMax);
-  if (!parsed) return parsed.error();
-  const rapidjson::Value* sealed = json::find(*parsed, "sealed");
-  const rapidjson::Value* inside = sealed == nullptr ? nullptr : json::find(*sealed, "certificate");
-  if (inside == nullptr) return Error{Errc::invalid, "it is no sealed certificate"};
-  SealedCertificate read;
-  const auto sequence = json::get_int(*sealed, "sequence");
-  if (!sequence) return sequence.error();
-  read.sequence = static_cast<std::uint64_t>(*sequence);
-  auto certificate = decode_certificate(json::to_text(*inside));
-  if (!certificate) return std::move(certificate).error();
-  read.certificate = *std::move(certificate);
-  const Certificate& it = read.certificate;
-  if (it.host != at.host || it.address != at.address || it.device_uuid != at.uuid) {
-    return Error{Errc::refused,
-                 fmt::format("it is of device {}, {} of host {}: the login of host {} "
-                             "put it there",
-                             it.device_uuid, it.address, it.host, at.host)};
-  }
-  if (!looks_like_uuid(it.id) || it.id != lower(it.id)) {
-    return Error{Errc::refused, fmt::format("its id is '{}', and a certificate's is a UUID in "
-                                            "lower case: the login of host {} put it there",
-                                            printable_excerpt(it.id, 40), at.host)};
-  }
-  return read;
-}
-
 // Several records may name one certificate: those that do not have it only say so. Two that have
 // one with this id are enough to know that there is doubt.
 class CertificateSearch final : public std::enable_shared_from_this<CertificateSearch> {
@@ -163,7 +133,8 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
   void take(Result<std::string> text) {
     const Device& device = *named_[next_++].device;
     if (!text && !is_of_what_is_stored(text.error())) return done_(text.error());
-    const auto sealed = text ? read_sealed(*text, device) : Result<SealedCertificate>(text.error());
+    const auto sealed = text ? open_stored(*text, device.host, device.address)
+                             : Result<StoredCertificate>(text.error());
     if (sealed && sealed->certificate.id == id_) {
       if (!found_.text.empty()) {
         found_.doubt = fmt::format(
@@ -293,8 +264,8 @@ void CertificateList::take_batch() {
 // What its record does not name yet, or what the host has overwritten since, is not shown.
 void CertificateList::take(const Read& read) {
   if (read.text && read.text->empty()) return;
-  const auto sealed = read.text ? read_sealed(*read.text, *read.device)
-                                : Result<SealedCertificate>(read.text.error());
+  const auto sealed = read.text ? open_stored(*read.text, read.device->host, read.device->address)
+                                : Result<StoredCertificate>(read.text.error());
   if (!sealed) {
     say_damaged(log_, *read.device, sealed.error());
     damaged_.push_back({read.device->host, read.device->address, sealed.error().what});

@@ -35,15 +35,6 @@ struct CertificateQuery {
 [[nodiscard]] Result<std::optional<std::string>> parse_certificate_host(
     const Parameters& parameters);
 
-struct SealedCertificate {
-  std::uint64_t sequence = 0;
-  Certificate certificate;
-};
-// As far as the API shows it; the signature is not looked at. Errc::refused: it is of another
-// device than it was read for, whatever the record there says, or its id is not as Reclaim makes
-// it.
-[[nodiscard]] Result<SealedCertificate> read_sealed(const std::string& text, const Device& at);
-
 struct FoundCertificate {
   std::string text;  // sealed; empty: no device has it, or it has a newer one
   std::string uuid;  // of the device

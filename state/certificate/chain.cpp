@@ -363,7 +363,7 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
     return Error{Errc::not_found, fmt::format("is signed with key {}, which is none of those given",
                                               sealed->key_id)};
   }
-  if (!key->verifies(sealed->signed_line, sealed->signature)) {
+  if (!is_signed_with(*key, *sealed)) {
     return Error{Errc::refused, "its signature does not fit: the certificate was changed"};
   }
   if (Status fits = check_certificate_schema(sealed->content, sealed->kind); !fits.ok()) {

@@ -45,12 +45,17 @@ struct Sealed {
   std::string id;           // the certificate's or entry's own
   std::string content;      // its JSON text
   std::string signed_line;  // with its line break
-  std::string signature;    // raw
+  std::string signature;    // in base64, in the one spelling that it has
 };
 
 // Takes a sealed text apart; it must have the form above to the byte. The signature is not looked
 // at.
 [[nodiscard]] Result<Sealed> open_seal(std::string_view text);
+[[nodiscard]] bool is_signed_with(const PublicKey& key, const Sealed& sealed);
+
+// The signed line up to what is inside.
+[[nodiscard]] std::string head_of_sealed(std::uint64_t sequence, std::string_view previous,
+                                         std::string_view key_id, SealedKind kind);
 
 // Whether what is inside has all that docs/certificate.schema.json asks for; Errc::invalid names
 // the member and the rule.

@@ -4,11 +4,16 @@ unit_mutant(forged_keys_stop_the_fleet handlers handlers/api/fleet.cpp
   "one host's login keeps the API from answering for all"
   [[if (rows || is_of_what_is_stored(rows.error())) {]]
   [[if (rows) {]])
-unit_mutant(certificates_stand_anywhere handlers handlers/api/certificate_list.cpp
+unit_mutant(certificates_stand_anywhere handlers state/certificate/stored.cpp
   ApiCertificatesTest.NoHost*
   "one host's login puts a certificate in another host's name into the API"
-  [[it.host != at.host || it.address != at.address || it.device_uuid != at.uuid]]
-  [[it.host.empty()]])
+  [[certificate->host != host || certificate->address != address || !place ||
+      certificate->device_uuid != device_uuid(host, *place)]]
+  [[certificate->host.empty()]])
+unit_mutant(a_host_says_two_things handlers state/certificate/seal.cpp
+  ApiCertificatesTest.WhatIsNotSpelled*
+  "one host's login shows another host's drive as erased to who reads what the API serves"
+  [[json::to_text(*document) + '\n' != line]] [[false]])
 unit_mutant(the_first_claim_of_an_id_counts handlers handlers/api/certificate_list.cpp
   ApiCertificatesTest.NoHostAnswers*
   "one host's login answers for the id of another host's certificate"

@@ -33,9 +33,18 @@ TEST_F(FleetCertificates, ARowHasItsHostFirst) {
 TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
   keep(1);
   const std::string text = content(path_of(1));
-  EXPECT_THAT(refusal("compute-2", "0000:c1:00.0", text), HasSubstr("is of host compute-1"));
+  EXPECT_THAT(refusal("compute-2", "0000:c1:00.0", text),
+              HasSubstr("0000:c1:00.0 of host compute-1"));
   EXPECT_THAT(refusal("compute-1", "0000:c2:00.0", text), HasSubstr("0000:c1:00.0"));
-  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", "<script>"), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", "<script>"), HasSubstr("cannot be believed"));
+  Certificate odd = *decode_certificate(certificate_text(2));
+  odd.device_uuid = device_uuid("compute-2", *parse_pci_address("0000:c1:00.0"));
+  const SigningKey key = key_named("any");
+  const auto sealed = [&] { return *seal(key, 2, kNoPrevious, encode_certificate(odd)); };
+  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", sealed()), HasSubstr(odd.device_uuid));
+  odd = *decode_certificate(certificate_text(2));
+  odd.id[0] = 'A';
+  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", sealed()), HasSubstr("in lower case"));
   AuditEntry entry;
   entry.host = "compute-1";
   entry.at = WallMs{1'763'640'000'123};

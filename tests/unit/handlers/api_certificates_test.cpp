@@ -40,9 +40,10 @@ class ApiCertificatesTest : public ApiTest {
     certificate.verified_at = *from_iso8601("2026-05-15T10:25:00Z");
     certificate.released_at = *from_iso8601("2026-05-15T10:25:30Z");
     store.certificates[{host, address}] = fmt::format(
-        "{{\"sealed\":\n{{\"sequence\":{},\"previous\":\"0\",\"key_id\":\"k\","
-        "\"certificate\":{}}}\n,\"signature\":\"c2ln\"}}\n",
-        number, encode_certificate(certificate));
+        "{{\"sealed\":\n{{\"sequence\":{},\"previous\":\"{}\",\"key_id\":\"{}\","
+        "\"certificate\":{}}}\n,\"signature\":\"{}==\"}}\n",
+        std::max(number, 1), std::string(64, '0'), std::string(64, 'a'),
+        encode_certificate(certificate), std::string(86, 'A'));
     return record;
   }
   std::vector<std::string> ids(const std::string& query) {
@@ -155,6 +156,46 @@ TEST_F(ApiCertificatesTest, NoHostAnswersForTheIdOfAnothers) {
   const Response marked = get("/v2/certificates?marker=" + id_of(2), "2.6");
   EXPECT_EQ(marked.status, 400);
   EXPECT_THAT(fault_of(marked), HasSubstr("the device_uuid of the last row"));
+}
+
+// Of a text that is not spelled as Reclaim seals it, two readers take two things: the API the first
+// of two members, most others the last.
+TEST_F(ApiCertificatesTest, WhatIsNotSpelledAsASealIsServedToNobody) {
+  certified("compute-1", "0000:01:00.0", 2, "S1");
+  std::string& text = store.certificates[{"compute-1", "0000:01:00.0"}];
+  const std::string sealed = text;
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = sealed;
+    for (std::size_t at = 0; (at = changed.find(from, at)) != std::string::npos; at += to.size()) {
+      changed.replace(at, from.size(), to);
+    }
+    EXPECT_NE(changed, sealed) << from;
+    return changed;
+  };
+  const std::string other = R"("host":"compute-2","address":"0000:03:00.0","serial":"S9")";
+  const std::string closing = "}}\n,\"signature\"";
+  for (const std::string& damaged :
+       {with(closing, "," + other + closing),
+        with(closing, R"(,"h\u006fst":"compute-2")" + closing),
+        with("\"schema\":", R"("h\u006fst":"compute-2","schema":)"),
+        with("\"host\":", "\"host\": "), with(closing, R"(},"certificate":{)" + other + closing),
+        with(closing, R"(},"audit":{)" + other + closing),
+        with(",\"signature\"", R"(,"sealed":{"certificate":{)" + other + "}},\"signature\""),
+        with("\"}\n", "\",\"signature\":\"\"}\n"),
+        with(closing, ",\"x\":" + std::string(60, '[') + std::string(60, ']') + closing),
+        with(",\"signature\":\"" + std::string(86, 'A') + "==\"", ""), with("\n", ""),
+        with("\n", "\r\n"), "\xef\xbb\xbf" + sealed, sealed + ' ', sealed + std::string(1, '\0'),
+        sealed + sealed}) {
+    text = damaged;
+    EXPECT_THAT(get("/v2/certificates", "2.6").body,
+                HasSubstr(R"({"certificates":[],"damaged":[{"hostname":"compute-1")"))
+        << damaged;
+    const Response one = get("/v2/certificates/" + id_of(2), "2.6");
+    EXPECT_EQ(one.status, 404) << damaged;
+    EXPECT_THAT(fault_of(one), HasSubstr("cannot be believed")) << damaged;
+  }
+  text = sealed;
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").body, sealed);
 }
 
 TEST_F(ApiCertificatesTest, PagesEndThoughAllHaveOneId) {

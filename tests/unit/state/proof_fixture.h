@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "state/base/check.h"
+#include "state/base/pci_address.h"
+#include "state/base/uuid.h"
 #include "state/certificate/chain.h"
 #include "state/device/record.h"
 #include "tests/temp_folder.h"
@@ -33,6 +35,8 @@ class ProofTest : public ::testing::Test {
     certificate.id = id_of(number);
     certificate.host = "compute-1";
     certificate.address = "0000:c1:00.0";
+    certificate.device_uuid =
+        device_uuid(certificate.host, *parse_pci_address(certificate.address));
     certificate.flow = "nova";
     certificate.vendor_id = "144d";
     certificate.product_id = "a80a";
