@@ -15,6 +15,7 @@
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
+#include "state/base/uuid.h"
 #include "state/base/visible.h"
 #include "state/certificate/chain.h"
 #include "state/device/record.h"
@@ -166,6 +167,17 @@ std::string kind_of(const Sealed& sealed) {
                      event, text_of(*content, "serial"));
 }
 
+// "000000002-ID.json", also with more digits or in upper case: whoever reads it takes it for that
+// entry.
+bool names_an_entry(std::string_view name) {
+  constexpr std::size_t kDigitsMin = 9;
+  constexpr std::string_view kEnding = ".json";
+  const std::size_t dash = std::min(name.find('-'), name.size());
+  return dash >= kDigitsMin && name.find_first_not_of("0123456789") == dash &&
+         name.ends_with(kEnding) &&
+         looks_like_uuid(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
+}
+
 // An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain has to be
 // in that; one by another key is another host's, or of a chain that is not at hand.
 void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
@@ -179,7 +191,7 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
   const auto sealed = check_sealed(*text, chain.keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
   const std::string own = fs::path(file.ok() ? file->name : named).filename();
-  if (parse_sealed_name(own).ok() && own != sealed_name(sealed->sequence, sealed->id)) {
+  if (names_an_entry(own) && own != sealed_name(sealed->sequence, sealed->id)) {
     return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}: it was renamed", own,
                                            sealed->sequence, sealed->id));
   }
@@ -192,27 +204,10 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
                                    kind_of(*sealed), sealed->key_id));
 }
 
-// An auditor's note of a chain's newest entry, "SEQUENCE:SHA256": that entry is there, and so is
-// all that came before it.
 void verify_expected(const std::string& folder, const std::string& noted, Verdicts& verdicts) {
-  const std::size_t colon = noted.find(':');
-  const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
-  const std::string digest = colon == std::string::npos ? "" : lower(noted.substr(colon + 1));
-  if (!sequence || !is_digest(digest)) {
-    return verdicts.bad("--expect",
-                        fmt::format("'{}' is not SEQUENCE:SHA256, the number of an entry "
-                                    "and the digest that was noted of it",
-                                    printable_excerpt(noted)));
-  }
-  const std::string name = fmt::format("entry {}", *sequence);
-  const auto file = find_file(folder, std::to_string(*sequence));
-  const auto text = file.ok() ? read_sealed(folder, file->name) : Result<std::string>(file.error());
-  if (text.ok() && sha256_of(*text) == digest) {
-    return verdicts.good(name, "is there as it was noted, and so is what came before it");
-  }
-  verdicts.bad(name,
-               "is not there as it was noted: the chain was cut, or another history was "
-               "written; compare with a copy");
+  if (const auto lost = lost_entry(folder, noted)) return verdicts.bad(lost->file, lost->what);
+  verdicts.good("entry " + noted.substr(0, noted.find(':')),
+                "is there as it was noted, and so is what came before it");
 }
 
 }  // namespace
@@ -352,16 +347,25 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
 
 int run_certificate_head(const config::Settings& settings, const CertificateOptions& options,
                          std::ostream& out, std::ostream& err) {
+  const auto keys = keys_of(settings, options);
+  if (!keys.ok()) return complain(err, keys.error());
   const std::string folder = folder_of(settings, options);
+  const auto newest = check_chain(folder, *keys, 1);
+  if (!newest.ok()) return complain(err, newest.error());
+  if (!newest->problems.empty()) {
+    const ChainProblem& first = newest->problems.front();
+    return complain(err, Error{Errc::refused, fmt::format("{}: {}: `reclaim certificate verify` "
+                                                          "tells more",
+                                                          first.file, first.what)});
+  }
   const auto listing = list_chain(folder);
   if (!listing.ok()) return complain(err, listing.error());
-  if (listing->files.empty()) {
-    return complain(err, Error{Errc::not_found, folder + ": holds no certificate yet"});
+  for (const ChainFile& file : listing->files) {
+    if (file.sequence != newest->last) continue;
+    out << newest->last_sha256 << "  " << file.name << '\n';
+    return 0;
   }
-  const auto text = read_sealed(folder, listing->files.back().name);
-  if (!text.ok()) return complain(err, text.error());
-  out << sha256_of(*text) << "  " << listing->files.back().name << '\n';
-  return 0;
+  return complain(err, Error{Errc::not_found, folder + ": holds no certificate yet"});
 }
 
 }  // namespace reclaim::cli

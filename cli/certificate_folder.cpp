@@ -2,9 +2,34 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "state/base/log.h"
+#include "state/base/text.h"
+#include "state/base/visible.h"
 #include "state/certificate/file_ledger.h"
 
 namespace reclaim::cli {
+namespace {
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+Status check_names(const CertificateOptions& options) {
+  std::vector<std::string> names = options.named;
+  names.insert(names.end(), options.public_keys.begin(), options.public_keys.end());
+  names.push_back(options.folder);
+  for (const std::string& name : names) {
+    if (std::none_of(name.begin(), name.end(), is_control)) continue;
+    return Error{Errc::invalid, fmt::format("'{}' has a control character in its name: give it "
+                                            "another one first",
+                                            visible(name))};
+  }
+  return Ok{};
+}
+
+}  // namespace
 
 std::string folder_of(const config::Settings& settings, const CertificateOptions& options) {
   return options.folder.empty() ? certificates_folder(settings.state_path) : options.folder;
@@ -12,6 +37,7 @@ std::string folder_of(const config::Settings& settings, const CertificateOptions
 
 Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                        const CertificateOptions& options) {
+  if (Status may = check_names(options); !may.ok()) return std::move(may).error();
   const std::string& given = settings.signing_key;
   std::vector<std::string> paths = options.public_keys;
   if (paths.empty()) {
@@ -42,6 +68,29 @@ std::vector<ChainProblem> unused_keys(const ChainReport& report, const Certifica
                       false});
   }
   return unused;
+}
+
+std::optional<ChainProblem> lost_entry(const std::string& folder, const std::string& noted) {
+  const std::size_t colon = noted.find(':');
+  const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
+  const std::string digest = colon == std::string::npos ? "" : noted.substr(colon + 1);
+  if (!sequence || !is_digest(digest) || noted != fmt::format("{}:{}", *sequence, digest)) {
+    return ChainProblem{"--expect", fmt::format("'{}' is not SEQUENCE:SHA256, the number of an "
+                                                "entry and the digest that was noted of it, as "
+                                                "`reclaim certificate verify` prints them",
+                                                printable_excerpt(noted))};
+  }
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return ChainProblem{"--expect", listing.error().what};
+  const auto is_it = [&](const ChainFile& file) {
+    const auto text = file.sequence == *sequence ? read_sealed(folder, file.name)
+                                                 : Result<std::string>(std::string());
+    return text.ok() && sha256_of(*text) == digest;
+  };
+  if (std::any_of(listing->files.begin(), listing->files.end(), is_it)) return std::nullopt;
+  return ChainProblem{fmt::format("entry {}", *sequence),
+                      "is not there as it was noted: the chain was cut, or another history was "
+                      "written; compare with a copy"};
 }
 
 Result<ReportSource> read_chain(const std::string& folder, std::vector<std::string>& unreadable) {

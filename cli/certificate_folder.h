@@ -2,6 +2,7 @@
 // verified with, and all of it at once. Blocks; thread: the command's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,9 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);
 
-// Those of --public-key, else the one beside the signing key.
+// Those of --public-key, else the one beside the signing key. Errc::invalid: a file or folder that
+// was named has a control character in its name, which a shell would cut off, or a list show as
+// another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
 
@@ -32,6 +35,11 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 [[nodiscard]] std::vector<ChainProblem> unused_keys(const ChainReport& report,
                                                     const CertificateOptions& options,
                                                     const std::vector<PublicKey>& keys);
+
+// An auditor's note of a chain's newest entry, "SEQUENCE:SHA256": why that entry, and all that came
+// before it, is not there; nothing: it is.
+[[nodiscard]] std::optional<ChainProblem> lost_entry(const std::string& folder,
+                                                     const std::string& noted);
 
 // Every entry of the chain; a file that cannot be read is named in `unreadable`, with the reason.
 // Its `chain` says nothing yet.

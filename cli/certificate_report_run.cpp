@@ -29,6 +29,8 @@ ChainState state_of(const std::string& folder, const CertificateOptions& options
   }
   std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
   problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
+  const auto lost = options.expect.empty() ? std::nullopt : lost_entry(folder, options.expect);
+  if (lost) problems.push_back(*lost);
   for (const ChainProblem& problem : problems) {
     state.problems.push_back(problem.file + ": " + problem.what);
   }

@@ -169,7 +169,7 @@ struct CertificateOptions {
   std::string folder;                    // empty: under state_path
   std::vector<std::string> public_keys;  // empty: beside the signing key
   std::vector<std::string> named;        // show: one ID; verify: IDs or files, none means all
-  std::string expect;                    // verify: SEQUENCE:SHA256 that was noted; empty: none
+  std::string expect;  // verify, report: SEQUENCE:SHA256 that was noted; empty: none
   bool all = false;
   bool html = false;       // show, report: as a page for people
   bool all_hosts = false;  // list: what Redis has of the fleet
@@ -199,7 +199,8 @@ struct CertificateOptions {
                                          const CertificateOptions& options, std::ostream& out,
                                          std::ostream& err);
 
-// The newest file's SHA-256 and name, as sha256sum writes it: what a time stamp is taken of.
+// The newest file's SHA-256 and name, as sha256sum writes it: what a time stamp is taken of. 1: it
+// is not as it was sealed, or `head` does not name it.
 [[nodiscard]] int run_certificate_head(const config::Settings& settings,
                                        const CertificateOptions& options, std::ostream& out,
                                        std::ostream& err);

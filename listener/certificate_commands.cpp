@@ -67,6 +67,16 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
   return command;
 }
 
+void add_expect(CLI::App* command, cli::CertificateOptions& options) {
+  command->add_option("--expect", options.expect,
+                      "SEQUENCE:SHA256 of an entry, noted before: the chain has to have it");
+}
+
+void add_public_keys(CLI::App* command, cli::CertificateOptions& options) {
+  repeatable(command->add_option("--public-key", options.public_keys,
+                                 "PEM file; may be repeated [beside the signing key]"));
+}
+
 void add_endorse(CLI::App* parent, CommandLine& line) {
   CLI::App* command =
       parent->add_subcommand("endorse", "Endorse the next signing key with the one in use");
@@ -117,11 +127,9 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       "a tenancy has no erasure",
       &cli::run_certificate_verify);
   verify->add_option("ID|FILE", verified->named, "Check these only [the whole chain]");
-  verify->add_option("--expect", verified->expect,
-                     "SEQUENCE:SHA256 of an entry, noted before: the chain has to have it");
+  add_expect(verify, *verified);
   verify->add_flag("--all", verified->all, "Check the whole chain too");
-  repeatable(verify->add_option("--public-key", verified->public_keys,
-                                "PEM file; may be repeated [beside the signing key]"));
+  add_public_keys(verify, *verified);
   const auto reported = std::make_shared<cli::CertificateOptions>();
   CLI::App* report = add_certificate_command(
       certificate, line, reported, "report",
@@ -130,11 +138,13 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   report->add_option("--from", reported->from, "First day, 2026-11-01, or a time, UTC")->required();
   report->add_option("--to", reported->to, "Last day, or the time before which it ends")
       ->required();
-  repeatable(report->add_option("--public-key", reported->public_keys,
-                                "PEM file; may be repeated [beside the signing key]"));
-  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "head",
-                          "The SHA-256 of the newest, for a time stamp",
-                          &cli::run_certificate_head);
+  add_expect(report, *reported);
+  add_public_keys(report, *reported);
+  const auto headed = std::make_shared<cli::CertificateOptions>();
+  add_public_keys(add_certificate_command(certificate, line, headed, "head",
+                                          "The SHA-256 of the newest, for a time stamp",
+                                          &cli::run_certificate_head),
+                  *headed);
   add_endorse(certificate, line);
   add_revoke(certificate, line);
   CLI::App* audit = app.add_subcommand("audit", "What happened to the drives of this host");

@@ -41,6 +41,8 @@ verify_file() {
   is_spelled || refuse "$1" "is not spelled as Reclaim writes it"
   members | sort | uniq -d > "$work/twice"
   test ! -s "$work/twice" || refuse "$1" "has a member twice"
+  ! grep -aEo "$time_of$text" "$work/signed" | grep -aEvqx "$time_of$time" ||
+    refuse "$1" "has a time that is in no calendar"
   number=$(sed 's/^{"sequence":\([0-9]*\),.*$/\1/' "$work/signed")
   id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
   name=$(printf '%09d' "$number")-$id.json
@@ -74,6 +76,8 @@ members() {
 # order, the four rows, anybody can sign.
 use_key() {
   key=$1
+  test -f "$key" || refuse "$2" "is not a file"
+  test "$(wc -c < "$key")" -le 16384 || refuse "$2" "is longer than a public key can be"
   openssl pkey -pubin -inform PEM -in "$key" -noout -text 2> "$work/said" |
     grep -q '^ED25519 Public-Key' ||
     refuse "$2" "has no Ed25519 public key"
@@ -92,8 +96,8 @@ use_key() {
 zeroes=$(printf '%060d' 0)
 effs=$(printf '%s' "$zeroes" | tr 0 f)
 
-# What Reclaim writes: of all that is sealed; of the two entries of the audit that decide over keys,
-# how they begin, and all of each.
+# What Reclaim writes: of all that is sealed, times among it; of the two entries of the audit that
+# decide over keys, how they begin, and all of each.
 uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 front='"schema":[12],"id":"'$uuid'"'
 sealed_name='[0-9]\{9,\}-[0-9a-fA-F]\{8\}\(-[0-9a-fA-F]\{4\}\)\{3\}-[0-9a-fA-F]\{12\}\.json$'
@@ -103,13 +107,17 @@ named='"":(""|0)(,"":(""|0))*'
 reduce='s#\[('$plain')?\]|\{('$named')?\}#0#g;'
 reduce=$reduce$reduce$reduce$reduce
 reduce='s#-?[1-9][0-9]{0,19}|0|true|false|null#0#g;'$reduce$reduce
+time_of='[{,]"((started|verified|released)_)?at":'
+leap='([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)'
+time='[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)'
+time=$time'|[0-9]{4}-(0[13578]|1[02])-31|'$leap'-02-29'
+time='"('$time')T([01][0-9]|2[0-3])(:[0-5][0-9]){2}\.[0-9]{3}Z"'
 of_a_key='^[^{]*{[^{]*"audit":{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
 named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"detail":'$text
 pem='"-----BEGIN PUBLIC KEY-----\\n[A-Za-z0-9+/]{59}=\\n-----END PUBLIC KEY-----\\n"'
 endorsed='endorsed'$named',"public_key":'$pem
 revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
-at='"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"'
-key_form='[^{]*\{[^{]*"audit":\{'$front',"event":"key_('$endorsed'|'$revoked'),"at":'$at'\}\}'
+key_form='[^{]*\{[^{]*"audit":\{'$front',"event":"key_('$endorsed'|'$revoked'),"at":'$time'\}\}'
 
 # Of an entry that endorses a key, the key.
 follow_key() {
@@ -182,9 +190,14 @@ kind_of() {
     "$work/signed"
 }
 
-# A name that begins with - is no option.
-path_of() {
-  case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac
+# Sets `path` to what an argument names: $( ) would cut line breaks off its end. A name that begins
+# with - is no option.
+find_path() {
+  case $1 in
+  *[[:cntrl:]]*) refuse "$1" "has a control character in its name" ;;
+  -*) path=./$1 ;;
+  *) path=$1 ;;
+  esac
 }
 
 # Whether an argument is a noted entry, SEQUENCE:SHA256. What begins like one is no file: a file of
@@ -209,20 +222,21 @@ least=2
 test -z "$expected" || least=3
 test $# -ge $least ||
   refuse "usage" "$0 PUBLIC_KEY FILE|FOLDER... [SEQUENCE:SHA256]"
-given=$(path_of "$1")
+find_path "$1"
+given=$path
 shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 for each in "$@"; do
   test "$each" != "$expected" || continue
-  each=$(path_of "$each")
+  find_path "$each"
   use_key "$given" "$given"
-  if test -d "$each"; then
-    verify_folder "$each"
+  if test -d "$path"; then
+    verify_folder "$path"
     echo "ok entries 1 to $place, the newest is $place:$before"
   else
-    test -z "$expected" || refuse "$each" "is no folder, in which a noted entry could be"
-    verify_file "$each"
+    test -z "$expected" || refuse "$path" "is no folder, in which a noted entry could be"
+    verify_file "$path"
     printf 'ok entry %s, %s\n' "$number" "$(kind_of | tr -d '\n' | tr -c '\040-\176' '?')"
   fi
 done

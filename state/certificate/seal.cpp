@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "certificate_schema.h"
+#include "state/base/clock.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/rapidjson_schema.h"
@@ -123,6 +125,30 @@ Result<Sealed> open_line(std::string_view line) {
   return out;
 }
 
+// The schema knows no calendar: 31 November would be in no period, or in another one.
+class Times final : public json::Parts {
+ public:
+  void on(json::Token token, std::string_view text, std::size_t /*offset*/) override {
+    if (token == json::Token::string && !name_.empty()) check(text);
+    const bool named =
+        token == json::Token::key && std::find(kNames.begin(), kNames.end(), text) != kNames.end();
+    name_ = named ? std::string(text) : std::string();
+  }
+  [[nodiscard]] const Status& good() const { return good_; }
+
+ private:
+  void check(std::string_view text) {
+    const auto at = from_iso8601(text);
+    if (at.ok() && to_iso8601(*at) == text) return;
+    good_ = Error{Errc::invalid,
+                  fmt::format("its '{}' is '{}': there is no such time", name_, visible(text))};
+  }
+  static constexpr std::array<std::string_view, 4> kNames = {"at", "started_at", "verified_at",
+                                                             "released_at"};
+  std::string name_;  // of the member whose value comes next, if that is a time
+  Status good_ = Ok{};
+};
+
 }  // namespace
 
 bool is_digest(std::string_view text) {
@@ -171,7 +197,11 @@ Status check_certificate_schema(std::string_view json_text, SealedKind kind) {
   CHECK(certificate != nullptr);
   const rapidjson::SchemaDocument schema(*certificate);
   rapidjson::SchemaValidator validator(schema);
-  if (document->Accept(validator)) return Ok{};
+  if (document->Accept(validator)) {
+    Times times;
+    if (Status read = json::read(json_text, times); !read.ok()) return read;
+    return times.good();
+  }
   rapidjson::StringBuffer place;
   validator.GetInvalidDocumentPointer().Stringify(place);
   return Error{Errc::invalid, fmt::format("it breaks the published schema at '{}': rule '{}'",

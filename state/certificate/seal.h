@@ -57,8 +57,8 @@ struct Sealed {
 [[nodiscard]] std::string head_of_sealed(std::uint64_t sequence, std::string_view previous,
                                          std::string_view key_id, SealedKind kind);
 
-// Whether what is inside has all that docs/certificate.schema.json asks for; Errc::invalid names
-// the member and the rule.
+// Whether what is inside has all that docs/certificate.schema.json asks for, and its times are of
+// the calendar; Errc::invalid names the member and the rule.
 [[nodiscard]] Status check_certificate_schema(std::string_view json_text,
                                               SealedKind kind = SealedKind::certificate);
 

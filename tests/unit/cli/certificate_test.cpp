@@ -1,6 +1,7 @@
 // reclaim certificate list|show|verify over folders that are whole, changed, or somebody's copy.
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <sstream>
 #include <type_traits>
 
@@ -158,8 +159,47 @@ TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
 TEST_F(CertificateCommands, TheHeadIsWhatATimeStampIsTakenOf) {
   EXPECT_EQ(run(&run_certificate_head, {}), 1);
   keep(2);
-  EXPECT_EQ(run(&run_certificate_head, {}), 0);
+  EXPECT_EQ(run(&run_certificate_head, {}), 0) << err_.str();
   EXPECT_EQ(out_.str(), content(folder_ + "/head"));
+  // Of a copy, by who has the public key alone.
+  fs::copy(folder_, state_path_ + "/copy");
+  CertificateOptions copy;
+  copy.folder = state_path_ + "/copy";
+  copy.public_keys = {key_path_ + ".pub"};
+  EXPECT_EQ(run(&run_certificate_head, copy), 0) << err_.str();
+  EXPECT_EQ(out_.str(), content(folder_ + "/head"));
+}
+
+// A time stamp of it would vouch for it.
+TEST_F(CertificateCommands, AHeadIsOfWhatWasVerified) {
+  keep(3);
+  const std::string head = folder_ + "/head";
+  const auto name = [this](int number) { return fs::path(path_of(number)).filename().string(); };
+  fs::copy(folder_, state_path_ + "/whole");
+  const std::vector<std::function<void()>> changes = {
+      [&] { fs::remove(head); }, [&] { write(head, std::string(64, 'f') + "  " + name(3) + "\n"); },
+      [&] { write(head, sha256_of(content(path_of(2))) + "  " + name(2) + "\n"); },
+      [&] { fs::remove(path_of(3)); }, [&] { write(path_of(3), content(path_of(3)) + "x"); },
+      // Changed, or by another key, and `head` with it.
+      [&] {
+        std::string text = content(path_of(3));
+        text.replace(text.find("\"S3\""), 4, "\"S9\"");
+        write(path_of(3), text);
+        write(head, sha256_of(text) + "  " + name(3) + "\n");
+      },
+      [&] {
+        fs::remove(path_of(3));
+        forge(key_named("stranger"), id_of(3), certificate_text(3));
+      },
+      [&] { fs::remove(key_path_ + ".pub"); }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i]();
+    EXPECT_EQ(run(&run_certificate_head, {}), 1) << i;
+    EXPECT_THAT(out_.str(), IsEmpty()) << i;
+    EXPECT_THAT(err_.str(), Not(IsEmpty())) << i;
+    fs::remove_all(folder_);
+    fs::copy(state_path_ + "/whole", folder_);
+  }
 }
 
 TEST_F(CertificateCommands, ANewKeyIsEndorsedByTheOldOne) {
@@ -349,6 +389,14 @@ TEST_F(CertificateCommands, ACutChainDoesNotHaveWhatWasNotedOfIt) {
     EXPECT_EQ(run(&run_certificate_verify, options), 1) << odd;
     EXPECT_THAT(out_.str(), HasSubstr("is not SEQUENCE:SHA256"));
   }
+  // A report is of the chain that was noted, too.
+  options.from = options.to = "2025-11-20";
+  options.expect = noted;
+  EXPECT_EQ(run(&run_certificate_report, options, Format::json), 0) << err_.str();
+  options.expect = end;
+  EXPECT_EQ(run(&run_certificate_report, options, Format::json), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("entry 3: is not there as it was noted"));
+  EXPECT_THAT(out_.str(), HasSubstr("entry 3: is not there as it was noted"));
 }
 
 TEST_F(CertificateCommands, OnlyANewKeyIsEndorsed) {

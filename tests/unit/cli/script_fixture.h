@@ -84,7 +84,7 @@ class VerifyScript : public proof::ProofTest {
     write(file, text);
     CertificateOptions options;
     options.named = {file};
-    EXPECT_EQ(script_accepts(file), good) << "the script";
+    EXPECT_EQ(script_accepts("'" + file + "'"), good) << "the script";
     EXPECT_EQ(command_accepts(options), good) << "reclaim certificate verify";
   }
   // The folder is a good chain, and again before each change.

@@ -194,6 +194,22 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
               HasSubstr("'/project'"));
 }
 
+TEST_F(SealTest, ATimeIsOfTheCalendar) {
+  const std::string good = certificate_text(1);
+  const std::string last = to_iso8601(WallMs{1'763'640'060'000});
+  for (const char* bad : {"2026-11-31T00:00:00.000Z", "2026-02-29T00:00:00.000Z",
+                          "2026-11-10T24:00:00.000Z", "2026-11-10T23:59:60.000Z"}) {
+    std::string text = good;
+    const Status said = check_certificate_schema(text.replace(text.find(last), last.size(), bad));
+    ASSERT_FALSE(said.ok()) << bad;
+    EXPECT_THAT(said.error().what, HasSubstr("'released_at' is '" + std::string(bad)));
+  }
+  std::string text = good;
+  text.pop_back();
+  text += R"(,"timeline":[{"stage":"erasing","at":"2026-11-31T00:00:00.000Z"}]})";
+  EXPECT_THAT(check_certificate_schema(text).error().what, HasSubstr("'at' is '2026-11-31"));
+}
+
 TEST_F(SealTest, WhatIsNestedTooDeepIsRefused) {
   const auto nested = [](std::size_t depth) {
     return R"({"id":")" + id_of(1) + R"(","x":)" + std::string(depth, '[') +
