@@ -1,5 +1,6 @@
 // reclaim config check: everything that is wrong with the files at once, and what else would keep
 // the worker from starting on this host.
+#include <cerrno>
 #include <ostream>
 
 #include "cli/claims_here.h"
@@ -8,8 +9,23 @@
 #include "config/security.h"
 #include "nvme/command/file.h"
 #include "nvme/firmware/image.h"
+#include "state/certificate/order_key.h"
 
 namespace reclaim::cli {
+namespace {
+
+// A worker's is checked where its files are read. Who may not read it leaves that to the start.
+bool check_apis_order_key(const std::string& path, std::ostream& out, std::ostream& err) {
+  if (path.empty()) return true;
+  const auto key = OrderKey::load(path);
+  if (key) return true;
+  const bool not_ours = key.error().raw == EACCES;
+  (not_ours ? out << "warning" : err << "error")
+      << ": [security] order_key_file: " << key.error().what << '\n';
+  return not_ours;
+}
+
+}  // namespace
 
 int run_config_check(const config::LoadRequest& request, std::ostream& out, std::ostream& err) {
   const config::CheckReport report = config::check_settings(request);
@@ -38,6 +54,10 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
   bool good = report.checked.problems.empty();
   if (const auto group = config::door_group(settings); !group) {
     err << "error: " << group.error().what << '\n';
+    good = false;
+  }
+  if (request.purpose == config::Purpose::api &&
+      !check_apis_order_key(settings.order_key_file, out, err)) {
     good = false;
   }
   for (const config::StepSection& section : settings.steps) {

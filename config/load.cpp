@@ -81,16 +81,14 @@ std::string hostname() {
   return name.data();
 }
 
-// A worker starts with its own key of orders, or without one; the API with any. Who may not read it
-// leaves that to the start.
-void check_order_key(CheckedSettings& checked, Purpose purpose) {
+// A worker starts with its own key of orders, or without one. Who may not read it leaves that to
+// the start.
+void check_order_key(CheckedSettings& checked) {
   const std::string& path = checked.settings.order_key_file;
   if (path.empty()) return;
   const auto key = OrderKey::load(path);
   if (!key && key.error().raw == EACCES) return;
-  const std::string why = !key                        ? key.error().what
-                          : purpose == Purpose::serve ? why_not_of_host(*key, checked.settings.host)
-                                                      : std::string();
+  const std::string why = key ? why_not_of_host(*key, checked.settings.host) : key.error().what;
   if (why.empty()) return;
   checked.problems.push_back({{}, fmt::format("[security] order_key_file: {}: {}", path, why)});
 }
@@ -175,7 +173,7 @@ class Loader {
     if (request_.purpose != Purpose::serve || report.checked.settings.api.of_worker()) {
       read_policy(report.checked, files_);
     }
-    if (request_.purpose != Purpose::tool) check_order_key(report.checked, request_.purpose);
+    if (request_.purpose == Purpose::serve) check_order_key(report.checked);
     report.files = std::move(files_);
     return report;
   }

@@ -93,23 +93,6 @@ TEST_F(Load, AWorkersKeyOfOrdersIsItsOwn) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-// `reclaim api` does not start with such a file.
-TEST_F(Load, TheApisKeyOfOrdersIsOne) {
-  request_.purpose = Purpose::api;
-  const std::string key = root_ + "/order.key";
-  write("reclaim.conf", "[DEFAULT]\nhost = a\n[security]\norder_key_file = " + key + "\n");
-  const auto told = Contains(HasSubstr("[security] order_key_file: " + key));
-  EXPECT_THAT(problems(), told) << "it is not there";
-  for (const std::string& text : {std::string(), std::string(64, '0'), std::string(63, 'a')}) {
-    write("order.key", text + "\n", 0600);
-    EXPECT_THAT(problems(), told) << text;
-  }
-  for (const char* whose : {"", "a ", "b "}) {
-    write("order.key", whose + std::string(64, 'a') + "\n", 0600);
-    EXPECT_THAT(problems(), Not(told)) << whose;
-  }
-}
-
 TEST_F(Load, NoFileAtAllIsAWarning) {
   EXPECT_THAT(problems(), IsEmpty());
   EXPECT_THAT(warnings(), Contains(HasSubstr("no configuration file found (" + root_)));
