@@ -10,7 +10,7 @@ bool is_only_said(const Record& record) {
 }
 
 bool tenancy_begins(const Record& before, const Update& update) {
-  if (is_only_said(update.record)) return false;
+  if (update.only_said || is_only_said(update.record)) return false;
   if (is_shown_at_last(before, update.record)) return true;
   const Trigger on = update.row->on;
   if (!begins_tenancy(on) && on != Trigger::released_taken) return false;

@@ -42,6 +42,12 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
   return row.owner_cyborg ? Flow::cyborg : Flow::nova;
 }
 
+std::string only_said(const std::string& who) {
+  return fmt::format(
+      "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device clean`",
+      who);
+}
+
 // A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
 // reserve it, and the specification's does: where it is not reserved, it is at once.
 void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledger,
@@ -56,12 +62,11 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   out.reserve = !view.burned();
   if (stage == Stage::allocated && !view.free()) return assess_tenant(out, record, sighting);
   if (!view.free()) name_tenant(out.facts, sighting);
-  if (stage == Stage::allocated) {
+  // Its certificate names whom Placement showed, and admission says what it waits for.
+  const bool stays = stage == Stage::pending_cleaning && view.free() && !record.consumer().empty();
+  if (stage == Stage::allocated || stays) {
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
-    out.waiting_for = fmt::format(
-        "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device "
-        "clean`",
-        who);
+    if (!stays) out.waiting_for = only_said(who);
     return;
   }
   if (stage == Stage::error) {
@@ -73,7 +78,10 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   if (out.trigger && view.free()) {
     out.facts.name_tenant(sighting.holder->instance_uuid, InstanceSource::arq);
   }
-  if (out.trigger && is_known_dirty(record, ledger)) raise_alarm(out, record, who, view.burned());
+  if (!out.trigger || !is_known_dirty(record, ledger)) return;
+  raise_alarm(out, record, who, view.burned());
+  // What an operator is told of the error, no word on the bus takes away.
+  if (stage == Stage::error && view.free()) out.facts.last_error.reset();
 }
 
 // Reserved by somebody's hand as far as is known, and an ARQ that nothing else speaks for is said
@@ -542,6 +550,7 @@ Status provider_allows(const Sighting& sighting, const Record& record) {
               "is clean");
   }
   if (row.owner_cyborg) {
+    if (sighting.holder) return refuse(only_said("ARQ " + sighting.holder->uuid));
     if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed;
   }
   if (!sighting.view->burned() || !sighting.view->free()) {

@@ -68,8 +68,11 @@ bool is_known_dirty(const Record& record, const LedgerEntry* ledger) {
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved) {
   std::string why = fmt::format("it is {}", to_string(device_state(record.stage)));
   if (record.stage == Stage::available) why = "it is remembered as dirty";
-  if (record.stage == Stage::allocated)
-    why = record.instance + " had it, and nobody erased it since";
+  if (record.stage == Stage::allocated) {
+    why = record.instance + (record.consumer().empty()
+                                 ? " had it, as its ARQ said, and nobody erased it since"
+                                 : " had it, and nobody erased it since");
+  }
   out.alarm = fmt::format("bound by {} although {}: {}; {}", who, why, kNotKnownToBeClean,
                           reserved ? "it is reserved" : "it is reserved again now");
   out.facts.detail = out.alarm;

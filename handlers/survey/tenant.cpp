@@ -24,6 +24,7 @@ const placement::Consumer* told_of(const Sighting& sighting, const std::string& 
 Tenant tenant_of(const Sighting& sighting, const Record& record) {
   const std::string& now = sighting.view->consumers.front();
   if (record.instance.empty() || is_named(record, now)) return Tenant::same;
+  if (record.consumer().empty()) return Tenant::another;
   if (sighting.view->uuid != record.provider) return Tenant::another;
   if (is_of_another_project(sighting, record, now)) return Tenant::another;
   const placement::Consumer* former = told_of(sighting, record.instance);

@@ -6,6 +6,7 @@
 // scheduler has found it another place, and that may take a minute, the instance has nothing. Any
 // other consumer that follows has got a device that nobody erased in between. Nova tells Placement
 // no types of its consumers; what tells the two apart is
+// - who named the consumer on record: one whom an accelerator request alone did, gives way at once;
 // - the provider: Placement deletes none that has an allocation, so that behind another one the
 //   device was free in between;
 // - the project, which a migration has of its instance;

@@ -270,6 +270,13 @@ bool is_its_way(const Record& record, const Row& row) {
   return at_rest(row.from) && at_rest(row.to) && row.effect == EffectKind::none;
 }
 
+// Anybody on the bus can invent an accelerator request. What that alone says puts nobody in the
+// place of a tenant whom Placement showed and whose certificate is still to be made.
+bool is_only_said(const Record& record, const Facts& facts) {
+  return facts.instance_source == InstanceSource::arq && !record.consumer().empty() &&
+         record.stage != Stage::available;
+}
+
 }  // namespace
 
 std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
@@ -277,7 +284,9 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const Row* row = find_row(record.stage, event.trigger);
   if (row == nullptr || !is_its_way(record, *row)) return std::nullopt;
 
-  Update update{record, row->effect, row};
+  Update update{record, row->effect, row, is_only_said(record, event.facts)};
+  // The tenancy that it would begin is not on record: what is not clean stays what it is.
+  if (update.only_said && row->to == Stage::allocated) return std::nullopt;
   Record& next = update.record;
   next.stage = row->to;
   next.epoch = record.epoch + 1;
@@ -301,8 +310,14 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
       event.trigger == Trigger::released_unseen) {
     next.handed_over = false;
   }
-  if (begins_tenancy(event.trigger)) forget_tenancy(next);
-  take_facts(next, event.facts);
+  Facts facts = event.facts;
+  if (update.only_said) {
+    facts.instance.reset();
+    facts.instance_source.reset();
+  } else if (begins_tenancy(event.trigger)) {
+    forget_tenancy(next);
+  }
+  take_facts(next, facts);
   if (begins_tenancy(event.trigger)) {
     next.tenancy_seen_at = now;
     next.accepted = false;  // as it was before this tenant

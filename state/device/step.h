@@ -77,6 +77,8 @@ struct Update {
   Record record;  // to be persisted before the effect is carried out
   EffectKind effect = EffectKind::none;
   const Row* row = nullptr;  // never null: what was decided and why
+  // An accelerator request alone says that somebody has it, and the record's tenancy is another.
+  bool only_said = false;
 };
 
 // Nothing when the event is stale (another epoch) or the table has no row for it here. What no

@@ -142,3 +142,19 @@ unit_mutant(handed_over_unread conductor handlers/conductor/release.cpp
   LateWrites.WhatIsHandedOver*
   "Cyborg's agent is told that a drive is clean that a tenant has had meanwhile"
   [[        if (stands) return]] [[        if (stands || !view->inventories.empty()) return]])
+unit_mutant(arqs_take_the_tenants_name conductor state/device/step.cpp ForgedBinding.*
+  "the certificate of an erasure names an instance that never was, in its tenant's place"
+  [[facts.instance_source == InstanceSource::arq && !record]]
+  [[facts.instance_source == InstanceSource::not_seen && !record]])
+unit_mutant(arqs_begin_the_tenancy_again conductor handlers/conductor/audit_trail.cpp
+  ForgedBinding.*
+  "the signed journal dates a tenant's time anew with each accelerator request that is invented"
+  [[  if (update.only_said || ]] [[  if (]])
+unit_mutant(arqs_take_an_errors_note conductor handlers/survey/admission.cpp
+  ForgedBinding.OfADeviceInError*
+  "that an operator aborted a cleaning is told nowhere, because of a word on the bus"
+  [[  if (stage == Stage::error && view.free()) out.facts.last_error.reset();]] [[]])
+unit_mutant(tenants_are_migrations_of_the_invented conductor handlers/survey/tenant.cpp
+  ForgedBinding.OfAFreeDevice*
+  "the certificate names a tenant as the migration of an instance that never had the drive"
+  [[  if (record.consumer().empty()) return Tenant::another;]] [[]])

@@ -41,7 +41,7 @@ NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and le
             "device_state is {}", "it was in error before its record was lost",
             "stopped while looking", "; once you know that", "consumer {} of provider {}",
             "bound by {} although {}", "it is remembered as dirty",
-            " had it, and nobody erased it since"]
+            " had it, and nobody erased it since", " had it, as its ARQ said, and nobody"]
 LENGTH_MIN = 20
 
 TEXT = r'"(?:[^"\\\n]|\\.)*"'

@@ -1,6 +1,10 @@
 // What Cyborg's casts and accelerator requests may bring about, and what not: every host can say an
 // accelerator request by a kick, and anybody on the bus both.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "tests/sim/world.h"
 #include "tests/unit/handlers/arq_kick.h"
@@ -8,17 +12,20 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::HasSubstr;
+
 class CyborgWords : public ::testing::Test {
  protected:
-  CyborgWords() : world(one_drive()) {
+  explicit CyborgWords(bool asks_cyborg = true) : world(one_drive(asks_cyborg)) {
     world.start_worker();
     world.pass(kMinuteMs);
   }
-  static WorldOptions one_drive() {
+  static WorldOptions one_drive(bool asks_cyborg) {
     WorldOptions options;
     options.scripted = true;
     options.scripted_slots = 1;
     options.cyborg = true;
+    options.cyborg_api = asks_cyborg;
     return options;
   }
   void TearDown() override { EXPECT_EQ(world.failure.value_or(""), ""); }
@@ -141,6 +148,124 @@ TEST_F(CyborgWords, ATenancyThatPlacementShowsAfterItsArqIsSealedOnce) {
   world.pass(kHalfHourMs);
   ASSERT_EQ(world.disk.audit.size(), 2U);
   EXPECT_EQ(world.disk.audit.back().event, AuditEvent::tenancy_ended);
+}
+
+// Whoever had the drive stands in the certificate of its erasure, whomever an accelerator request
+// names meanwhile: in each stage between the end of a tenancy and its release.
+class ForgedBinding : public CyborgWords {
+ protected:
+  ForgedBinding() : CyborgWords(false) {}
+  void begin() {
+    use_it();
+    tenant_ = world.record().instance;
+    ASSERT_FALSE(tenant_.empty());
+  }
+  void end() {
+    world.tenancy_ends();
+    look();
+  }
+  [[nodiscard]] Arq forged() { return arq_of(slot().address, "arq-2", "vm-elsewhere"); }
+  void forge() {
+    hear("accelerator_request.bind.end", forged());
+    look();
+    EXPECT_EQ(world.record().consumer(), tenant_);
+    EXPECT_EQ(world.record().arq, "arq-2");
+  }
+  void expect_certificate(const std::string& tenant) {
+    world.pass(kHalfHourMs);
+    ASSERT_EQ(world.record().stage, Stage::available);
+    ASSERT_EQ(world.disk.certificates.size(), 1U);
+    const auto told = decode_certificate(world.disk.certificates.begin()->second);
+    ASSERT_TRUE(told) << told.error().what;
+    EXPECT_EQ(told->instance, tenant);
+    EXPECT_EQ(told->instance_source, "allocation");
+    EXPECT_EQ(told->migration, "");
+  }
+  [[nodiscard]] std::vector<AuditEvent> tenancies() const {
+    std::vector<AuditEvent> events;
+    for (const AuditEntry& entry : world.disk.audit) {
+      if (entry.event != AuditEvent::tenancy_seen && entry.event != AuditEvent::tenancy_ended) {
+        continue;
+      }
+      events.push_back(entry.event);
+      EXPECT_EQ(entry.instance, tenant_);
+    }
+    return events;
+  }
+  const std::vector<AuditEvent> one_tenancy{AuditEvent::tenancy_seen, AuditEvent::tenancy_ended};
+  std::string tenant_;
+};
+
+TEST_F(ForgedBinding, OfADeviceThatWaitsToBeCleanedKeepsItsTenant) {
+  begin();
+  world.command("maintenance_on", slot().address);
+  end();
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  forge();
+  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
+  world.command("maintenance_off", slot().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 0U) << "somebody may have it";
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("ARQ arq-2 binds it"));
+  hear_unbound(forged());
+  expect_certificate(tenant_);
+  EXPECT_EQ(tenancies(), one_tenancy);
+}
+
+TEST_F(ForgedBinding, OfADeviceThatIsBeingCleanedKeepsItsTenant) {
+  begin();
+  world.drive().sanitize_ms = 10 * kMinuteMs;
+  end();
+  ASSERT_EQ(world.record().stage, Stage::erasing);
+  forge();
+  EXPECT_EQ(world.record().stage, Stage::error);
+  hear_unbound(forged());
+  look();
+  world.command("clean", slot().address);
+  expect_certificate(tenant_);
+  EXPECT_EQ(tenancies(), one_tenancy);
+}
+
+TEST_F(ForgedBinding, OfADeviceInErrorKeepsItsTenantAndWhatTheOperatorIsTold) {
+  begin();
+  world.drive().sanitize_ms = 10 * kMinuteMs;
+  end();
+  world.command("abort", slot().address);
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::error);
+  const std::string note = world.record().last_error;
+  ASSERT_THAT(note, HasSubstr("aborted by an operator"));
+  forge();
+  EXPECT_EQ(world.record().last_error, note);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("ARQ arq-2 holds it"));
+  hear_unbound(forged());
+  look();
+  EXPECT_EQ(world.record().last_error, note);
+  world.command("clean", slot().address);
+  expect_certificate(tenant_);
+  EXPECT_EQ(tenancies(), one_tenancy);
+}
+
+// Of a free device, for an instance that lives elsewhere: whom Placement shows then is no migration
+// of it, and not left out because he stays for less than a minute.
+TEST_F(ForgedBinding, OfAFreeDeviceGivesWayToTheTenantThatPlacementShows) {
+  hear("accelerator_request.bind.end", forged());
+  look();
+  ASSERT_EQ(world.record().stage, Stage::allocated);
+  world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
+  world.tenancy_begins();
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  world.kick({0});
+  world.pass(10'000);
+  tenant_ = world.record().consumer();
+  EXPECT_NE(tenant_, "");
+  EXPECT_NE(tenant_, "vm-elsewhere");
+  EXPECT_THAT(world.record().last_error, HasSubstr("vm-elsewhere had it, as its ARQ said"));
+  hear_unbound(forged());
+  world.tenancy_ends();
+  look();
+  expect_certificate(tenant_);
+  EXPECT_EQ(tenancies(), one_tenancy);
 }
 
 }  // namespace

@@ -93,11 +93,15 @@ TEST(Tenant, WhoIsFirstShownIsTheOneOnRecord) {
   EXPECT_EQ(tenant_of(held_by(kB, "provider-2"), record), Tenant::same);
 }
 
-TEST(Tenant, WhomAnAcceleratorRequestNamedIsTheFormerToo) {
+// Whether that one lives elsewhere, and could be moving, tells nothing: anybody can name it.
+TEST(Tenant, WhomAnAcceleratorRequestAloneNamedGivesWayAtOnce) {
   Record record = held_by_a();
   record.instance_source = InstanceSource::arq;
   EXPECT_EQ(tenant_of(held_by(kA), record), Tenant::same);
-  EXPECT_EQ(tenant_of(held_by(kB), record), Tenant::unknown);
+  Sighting sighting = held_by(kB);
+  EXPECT_EQ(tenant_of(sighting, record), Tenant::another);
+  sighting.consumers = {{kB, has("project-1")}, {kA, has("project-1")}};
+  EXPECT_EQ(tenant_of(sighting, record), Tenant::another);
 }
 
 TEST(Tenant, OfARecordWithoutAProjectOnlyTheOtherTwoTell) {

@@ -462,6 +462,38 @@ TEST(Step, ATenancyThatIsSeenTellsNothingOfTheOneBefore) {
   EXPECT_EQ(next->record.consumer(), "") << "Placement did not show it";
 }
 
+// Anybody on the bus can invent an accelerator request.
+TEST(Step, WhatAnAcceleratorRequestAloneSaysReplacesNoTenantWhomPlacementShowed) {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (stage == Stage::available || find_row(stage, Trigger::allocation_seen) == nullptr) continue;
+    Record record = at(stage);
+    record.instance = "the tenant";
+    record.instance_source = InstanceSource::allocation;
+    record.project = "its project";
+    record.migration = "its migration";
+    record.evidence = "{}";
+    Facts facts;
+    facts.name_tenant("the invented", InstanceSource::arq);
+    const auto update = step(record, Event{Trigger::allocation_seen, 0, facts}, WallMs{9});
+    const bool rests = stage == Stage::pending_cleaning || stage == Stage::confirming;
+    ASSERT_EQ(update.has_value(), !rests) << to_string(stage);
+    if (!update) continue;
+    EXPECT_TRUE(update->only_said);
+    EXPECT_EQ(update->record.stage, Stage::error);
+    EXPECT_EQ(update->record.consumer(), "the tenant");
+    EXPECT_EQ(update->record.project, "its project");
+    EXPECT_EQ(update->record.migration, "its migration");
+    EXPECT_EQ(update->record.evidence, "") << "it may be true";
+    // Whom only another one named has no such place.
+    record.instance_source = InstanceSource::arq;
+    const auto next = step(record, Event{Trigger::allocation_seen, 0, facts}, WallMs{9});
+    ASSERT_TRUE(next);
+    EXPECT_FALSE(next->only_said);
+    EXPECT_EQ(next->record.instance, "the invented");
+  }
+}
+
 TEST(Step, ErasesAreCountedUntilARelease) {
   Record record = at(Stage::baselining);
   record.erases = 2;
