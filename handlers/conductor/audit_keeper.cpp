@@ -32,31 +32,45 @@ bool AuditKeeper::is_told_again(const PciAddress& address, const std::vector<Aud
   return std::exchange(told_[address], told) == told;
 }
 
-void AuditKeeper::keep_or_count(const PciAddress& address, const AuditEntry& entry) {
-  const MonoMs now = context_.ports.clock.now().mono;
-  const Kind kind{address, entry.event};
-  auto minute = minutes_.find(kind);
-  if (minute != minutes_.end() && now.ms - minute->second.began.ms >= kMinuteMs) {
-    tell(minute->second);
-    minutes_.erase(minute);
-    minute = minutes_.end();
-  }
-  if (minute == minutes_.end()) minute = minutes_.emplace(kind, Minute{now, 0, 0, {}}).first;
-  if (minute->second.kept == kOfAKindMax) return count(minute->second, entry);
-  minute->second.kept += 1;
-  seal(entry);
+void AuditKeeper::keep_each(const std::vector<AuditEntry>& entries) {
+  for (const AuditEntry& entry : entries) seal(entry);
 }
 
-void AuditKeeper::count(Minute& minute, const AuditEntry& entry) {
-  if (minute.counted == 0) {
-    context_.ports.log.error(
-        log_name::kConductor,
-        fmt::format("{}: the audit journal has {} entries '{}' of it within a minute: the others "
-                    "of this minute are counted in one; see in the log whose they are",
-                    entry.address, kOfAKindMax, to_string(entry.event)));
+void AuditKeeper::keep_or_count(const PciAddress& address, const AuditEntry& entry) {
+  const Kind kind{address, entry.event};
+  const MonoMs now = context_.ports.clock.now().mono;
+  Minute& minute = minutes_.try_emplace(kind, Minute{now}).first->second;
+  // That of one that is counted ends with its timer.
+  if (!minute.is_counting && now.ms - minute.began.ms >= kMinuteMs) minute = Minute{now};
+  if (minute.kept < kOfAKindMax) {
+    minute.kept += 1;
+    return seal(entry);
+  }
+  if (!std::exchange(minute.is_counting, true)) {
+    context_.ports.timers.after(minute.began.ms + kMinuteMs - now.ms, [this, kind] {
+      if (!context_.stopping) tell_counted(kind);
+    });
+    return begin_to_count(entry);
   }
   minute.counted += 1;
   minute.last = entry;
+}
+
+// In the journal at once: the count itself is lost if the worker is killed before the minute is
+// over, but not that there was one.
+void AuditKeeper::begin_to_count(AuditEntry entry) {
+  context_.ports.log.error(
+      log_name::kConductor,
+      fmt::format("{}: the audit journal has {} entries '{}' of it within a minute: the others "
+                  "of this minute are counted in one; see in the log whose they are",
+                  entry.address, kOfAKindMax + 1, to_string(entry.event)));
+  entry.detail += "; the others of this minute are only counted";
+  seal(entry);
+}
+
+void AuditKeeper::tell_counted(const Kind& kind) {
+  const auto minute = minutes_.extract(kind);
+  if (minute) tell(minute.mapped());
 }
 
 void AuditKeeper::tell(const Minute& minute) {
@@ -64,15 +78,6 @@ void AuditKeeper::tell(const Minute& minute) {
   AuditEntry entry = minute.last;
   entry.detail = fmt::format("{} more within a minute, the last: {}", minute.counted, entry.detail);
   seal(entry);
-}
-
-void AuditKeeper::tell_counted() {
-  const MonoMs now = context_.ports.clock.now().mono;
-  std::erase_if(minutes_, [&](const auto& each) {
-    const bool is_over = now.ms - each.second.began.ms >= kMinuteMs;
-    if (is_over) tell(each.second);
-    return is_over;
-  });
 }
 
 void AuditKeeper::tell_all_counted() {

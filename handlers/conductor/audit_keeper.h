@@ -1,5 +1,6 @@
-// Hands what is to be audited to the ledger's journal. Each order and each change has its entry; of
-// what comes more often than an operator gives orders, the rest of the minute is counted in one.
+// Hands what is to be audited to the ledger's journal. Each authenticated order and each change has
+// its entry; of what comes more often than that is likely, the rest of the minute is counted in
+// one.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +24,9 @@ class AuditKeeper final {
   // That a device is offered again and again is told once, until forget_last().
   void keep(const PciAddress& address, const std::vector<AuditEntry>& entries);
   void forget_last(const PciAddress& address) { told_.erase(address); }
-  // With each survey: of the minutes that are over, what was only counted.
-  void tell_counted();
-  // At the stop: of all.
+  // What an authenticated order did: however many others there are, and not one of them.
+  void keep_each(const std::vector<AuditEntry>& entries);
+  // At the stop: what was only counted, though its minute is not over.
   void tell_all_counted();
 
  private:
@@ -33,15 +34,17 @@ class AuditKeeper final {
   struct Minute {
     MonoMs began;
     std::size_t kept = 0;
+    bool is_counting = false;
     std::uint64_t counted = 0;
-    AuditEntry last;  // of those that were counted
+    AuditEntry last = {};  // of those that were counted
   };
   using Kind = std::pair<PciAddress, AuditEvent>;
 
   [[nodiscard]] bool is_told_again(const PciAddress& address,
                                    const std::vector<AuditEntry>& entries);
   void keep_or_count(const PciAddress& address, const AuditEntry& entry);
-  void count(Minute& minute, const AuditEntry& entry);
+  void begin_to_count(AuditEntry entry);
+  void tell_counted(const Kind& kind);
   void tell(const Minute& minute);
   void seal(const AuditEntry& entry);
 

@@ -1,5 +1,7 @@
 #include "handlers/conductor/audit_trail.h"
 
+#include <fmt/core.h>
+
 namespace reclaim {
 namespace {
 
@@ -64,7 +66,8 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
     entries.push_back(audit_entry(AuditEvent::reserved_again, after, why));
   }
   if (on == Trigger::operator_enrol) {
-    entries.push_back(audit_entry(AuditEvent::enrolled, after, why));
+    entries.push_back(audit_entry(AuditEvent::enrolled, after,
+                                  detail.empty() ? why : fmt::format("{}: {}", why, detail)));
   }
   if (after.stage == Stage::error && before.stage != Stage::error) {
     entries.push_back(audit_entry(AuditEvent::quarantined, after, detail.empty() ? why : detail));

@@ -413,7 +413,6 @@ void Conductor::after_survey(Result<Survey>&& survey,
   looks_.tell();
   orders_.carry_out_waiting();
   device_orders_.end_unproven_maintenance();
-  audits_.tell_counted();
   watch_.attend();
   schedule_.ended();
 }

@@ -118,7 +118,9 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
   Facts facts;
   facts.detail = (is_proven ? "operator " : "said to be by ") +
                  printable_excerpt(order.who, kOrderWordBytesMax);
-  if (has_request_id(order)) facts.request_id = order.request_id;
+  facts.by_proven_order = is_proven;
+  // The certificate names it: nobody whom nothing proves chooses a text there, or another's id.
+  facts.request_id = is_proven && is_request_id(order.request_id) ? order.request_id : "";
   const auto kind = kind_of(order);
   if (!kind) {
     return done(
@@ -144,7 +146,7 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
           [done] { done(""); });
     case OrderKind::maintenance_on:
     case OrderKind::maintenance_off:
-      order_maintenance(address, {*kind == OrderKind::maintenance_on, {}, facts.detail}, is_proven);
+      order_maintenance(address, {*kind == OrderKind::maintenance_on, {}, facts.detail, is_proven});
   }
   if (is_busy(device.record.stage)) {
     context_.ports.log.warning(log_name::kConductor,
@@ -244,7 +246,8 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   } else if (device.record.by_steps && !order.serial.empty()) {
     why = "a device that is no drive tells no serial to compare; issue it again without --serial";
   } else if (why = not_the_drive_of(order, device.found, device.record.by_steps); !why.empty()) {
-    audit(address, AuditEvent::enrol_refused, fmt::format("{}: {}", facts.detail, why));
+    audit(address, AuditEvent::enrol_refused, fmt::format("{}: {}", facts.detail, why),
+          facts.by_proven_order);
   }
   if (!why.empty()) {
     refuse_enrolment(address, why);
@@ -307,9 +310,8 @@ bool DeviceOrders::stands_unopened(const Record& record) const {
   return policy && !policy->managed;
 }
 
-void DeviceOrders::order_maintenance(const PciAddress& address, Maintenance wanted,
-                                     bool is_proven) {
-  if (wanted.on && !is_proven) {
+void DeviceOrders::order_maintenance(const PciAddress& address, Maintenance wanted) {
+  if (wanted.on && !wanted.is_proven) {
     wanted.until.ms = context_.ports.clock.now().wall.ms + kUnprovenMaintenanceMs;
     begun_here_.insert(address);
   }
@@ -317,15 +319,17 @@ void DeviceOrders::order_maintenance(const PciAddress& address, Maintenance want
   if (before != maintenance_wanted_.end()) {
     audit(address, AuditEvent::maintenance,
           fmt::format("ordered to {}, and overruled by another order before it did: {}",
-                      before->second.on ? "begin" : "end", before->second.by));
+                      before->second.on ? "begin" : "end", before->second.by),
+          before->second.is_proven);
   }
   maintenance_wanted_[address] = std::move(wanted);
 }
 
-void DeviceOrders::audit(const PciAddress& address, AuditEvent event, std::string detail) {
+void DeviceOrders::audit(const PciAddress& address, AuditEvent event, std::string detail,
+                         bool is_proven) {
   AuditEntry entry = audit_entry(event, context_.record_of(address), std::move(detail));
   entry.at = context_.ports.clock.now().wall;
-  audits_.keep(address, {entry});
+  is_proven ? audits_.keep_each({entry}) : audits_.keep(address, {entry});
 }
 
 void DeviceOrders::settle_maintenance(const PciAddress& address) {
@@ -347,7 +351,8 @@ void DeviceOrders::end_unproven_maintenance() {
     maintenance_wanted_[address] = {
         false,
         {},
-        "its order was not authenticated: it lasts a day, or until the worker is started"};
+        "its order was not authenticated: it lasts a day, or until the worker is started",
+        false};
     inbox_.pump(address);
   }
 }
@@ -380,7 +385,8 @@ void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance&
     Record next = context_.record_of(address);
     next.maintenance = wanted.on;
     next.updated_at = context_.ports.clock.now().wall;
-    audit(address, AuditEvent::maintenance, (wanted.on ? "begun: " : "ended: ") + wanted.by);
+    audit(address, AuditEvent::maintenance, (wanted.on ? "begun: " : "ended: ") + wanted.by,
+          wanted.is_proven);
     writer_.save_note(next, wanted.on ? "maintenance_on" : "maintenance_off", "it was ordered",
                       wanted.by, IfUnsaved::try_again);
     // A free device is reserved, or given back, by what the survey sees.

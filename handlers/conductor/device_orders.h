@@ -87,11 +87,12 @@ class DeviceOrders final : public OrderDesk::Devices {
     bool on = false;
     WallMs until;    // as in the ledger
     std::string by;  // for the journal
+    bool is_proven = false;
   };
-  void order_maintenance(const PciAddress& address, Maintenance wanted, bool is_proven);
+  void order_maintenance(const PciAddress& address, Maintenance wanted);
   void set_maintenance(const PciAddress& address, const Maintenance& wanted);
   // In the audit journal, as of now: the same again is another entry.
-  void audit(const PciAddress& address, AuditEvent event, std::string detail);
+  void audit(const PciAddress& address, AuditEvent event, std::string detail, bool is_proven);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;

@@ -41,7 +41,7 @@ void OrderDesk::judge(const Order& order, bool again) {
     return use_up(*address, order, refusal);
   }
   if (!refusal.empty()) return answer(order, refusal);
-  devices_.carry_out(order, is_proven(order), *address,
+  devices_.carry_out(order, proves_anew(order, *address), *address,
                      [this, order](const std::string& why) { answer(order, why); });
 }
 
@@ -155,6 +155,16 @@ bool OrderDesk::is_proven(const Order& order) const {
 // One that accepts something would let a stranger's drive, or a tenant's leavings, into the pool.
 bool OrderDesk::has_to_be_proven(const Order& order) const {
   return accepts_something(order) || context_.policies.orders_are_sealed;
+}
+
+// A copy that somebody puts back proves nothing of him who does. One of an order from before this
+// run is known for a copy only where the ledger has that.
+bool OrderDesk::proves_anew(const Order& order, const PciAddress& address) {
+  if (!why_not_believed(order).empty()) return false;
+  const auto [last, is_first] = proven_.try_emplace(address, order.issued_at);
+  if (!is_first && order.issued_at <= last->second) return false;
+  last->second = order.issued_at;
+  return true;
 }
 
 // It has to be an operator's, of now, and not one that was heard before.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -27,8 +28,8 @@ class OrderDesk final {
     // is there; or the next, where the last look at the device came to nothing.
     [[nodiscard]] virtual bool waits_for_survey(const Order& order,
                                                 const PciAddress& address) const = 0;
-    // Of a device that does not refuse it. `is_proven`: it is authenticated; else anybody may have
-    // put that name into it.
+    // Of a device that does not refuse it. `is_proven`: it is authenticated, and no copy; else
+    // anybody may have put that name into it.
     virtual void carry_out(const Order& order, bool is_proven, const PciAddress& address,
                            const Done& done) = 0;
 
@@ -58,6 +59,7 @@ class OrderDesk final {
   [[nodiscard]] bool has_to_be_proven(const Order& order) const;
   [[nodiscard]] std::string why_not_believed(const Order& order) const;
   [[nodiscard]] std::string why_not(const Order& order) const;
+  [[nodiscard]] bool proves_anew(const Order& order, const PciAddress& address);
   void use_up(const PciAddress& address, const Order& order, const std::string& refusal);
 
   const ConductorContext& context_;
@@ -67,6 +69,7 @@ class OrderDesk final {
   // Devices for which an order is on its way through ledger and Placement: until it is done, those
   // that follow wait.
   std::set<PciAddress> accepting_;
+  std::map<PciAddress, WallMs> proven_;  // when the last one that was carried out was issued
 };
 
 }  // namespace reclaim

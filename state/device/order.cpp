@@ -2,6 +2,7 @@
 
 #include "state/base/enum_names.h"
 #include "state/base/fields.h"
+#include "state/base/uuid.h"
 
 namespace reclaim {
 namespace {
@@ -31,6 +32,11 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
 
 std::string_view to_string(OrderKind kind) {
   return kOrderNames[kind];
+}
+
+bool is_request_id(std::string_view text) {
+  constexpr std::string_view kBegin = "req-";
+  return text.starts_with(kBegin) && looks_like_uuid(text.substr(kBegin.size()));
 }
 
 std::optional<OrderKind> kind_of(const Order& order) {

@@ -57,6 +57,9 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
   return !order.request_id.empty() && order.request_id.size() <= kOrderWordBytesMax;
 }
 
+// In the form that OpenStack's services give it: "req-" and a UUID.
+[[nodiscard]] bool is_request_id(std::string_view text);
+
 // Nothing: this version does not know it.
 [[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
 

@@ -284,7 +284,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const Row* row = find_row(record.stage, event.trigger);
   if (row == nullptr || !is_its_way(record, *row)) return std::nullopt;
 
-  Update update{record, row->effect, row, is_only_said(record, event.facts)};
+  Update update{record, row->effect, row, is_only_said(record, event.facts),
+                event.facts.by_proven_order};
   // The tenancy that it would begin is not on record: what is not clean stays what it is.
   if (update.only_said && row->to == Stage::allocated) return std::nullopt;
   Record& next = update.record;

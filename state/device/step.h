@@ -16,6 +16,7 @@ namespace reclaim {
 // record's.
 struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
+  bool by_proven_order = false;  // of an authenticated order, and no copy of one
   std::optional<std::string> instance;
   std::optional<InstanceSource> instance_source;
   std::optional<std::string> migration;
@@ -79,6 +80,7 @@ struct Update {
   const Row* row = nullptr;  // never null: what was decided and why
   // An accelerator request alone says that somebody has it, and the record's tenancy is another.
   bool only_said = false;
+  bool by_proven_order = false;
 };
 
 // Nothing when the event is stale (another epoch) or the table has no row for it here. What no

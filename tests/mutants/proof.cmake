@@ -25,9 +25,30 @@ unit_mutant(overruled_orders_are_lost conductor handlers/conductor/device_orders
   Audit.EachOrder*
   "an order that another overruled is in no journal"
   [[  if (before != maintenance_wanted_.end()) {]] [[  if (false) {]])
-unit_mutant(floods_fill_the_disk conductor handlers/conductor/audit_keeper.cpp Audit.AFlood*
+unit_mutant(floods_fill_the_disk conductor handlers/conductor/audit_keeper.cpp Flooded.TheJournal*
   "whoever orders without end fills the disk with the journal"
-  [[  if (minute->second.kept == kOfAKindMax)]] [[  if (false)]])
+  [[  if (minute.kept < kOfAKindMax) {]] [[  if (true) {]])
+unit_mutant(floods_hide_the_proven conductor handlers/conductor/device_orders.cpp
+  Flooded.EachOrder*
+  "an operator's maintenance is in no journal, because somebody ordered more of it just before"
+  [[  is_proven ? audits_.keep_each({entry}) : audits_]] [[  audits_]])
+unit_mutant(floods_hide_a_proven_abort conductor handlers/conductor/conduct.cpp Flooded.AnAbort*
+  "an operator's abort is in no journal, because somebody ordered more of them just before"
+  [[  update.by_proven_order ? audits_.keep_each(told) : audits_]] [[  audits_]])
+unit_mutant(counts_wait_for_an_event conductor handlers/conductor/audit_keeper.cpp
+  Flooded.TheCount*
+  "how many orders the journal left out is sealed an hour later, or never"
+  [[      if (!context_.stopping) tell_counted(kind);]] [[]])
+unit_mutant(copied_orders_are_proven conductor handlers/conductor/order_desk.cpp Flooded.ACopy*
+  "whoever may write orders fills the journal in an operator's name, with a copy of his order"
+  [[  if (!is_first && order.issued_at <= last->second) return false;]] [[]])
+unit_mutant(anybody_chooses_the_request_id conductor handlers/conductor/device_orders.cpp
+  Orders.OnlyAnAuth*
+  "the certificate has a text of somebody who may write orders"
+  [[is_proven && is_request_id(]] [[is_request_id(]])
+unit_mutant(any_text_is_a_request_id conductor state/device/order.cpp Orders.OnlyAnAuth*
+  "the certificate has any text for the request that led to it"
+  [[  return text.starts_with(kBegin) && looks]] [[  return text.starts_with(kBegin) || looks]])
 unit_mutant(what_is_only_said_is_sealed conductor handlers/conductor/audit_trail.cpp
   CyborgWords.ATenancyThatAnArq*
   "a host, or anybody on the bus, writes tenancies that never were into another host's journal"

@@ -1,4 +1,5 @@
 // What a device's life leaves in the audit journal, in a scripted world.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -18,6 +20,7 @@ struct Audit : ::testing::Test {
     options.scripted = true;
     options.scripted_slots = 1;
     world.emplace(options);
+    world->conductor_options.survey_interval_ms = survey_interval_ms;
     world->start_worker();
     world->pass(kMinuteMs);
     world->tenancy_begins(0);
@@ -39,6 +42,7 @@ struct Audit : ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
 
+  std::int64_t survey_interval_ms = kMinuteMs;
   std::optional<World> world;
 };
 
@@ -120,21 +124,118 @@ TEST_F(Audit, EachQuarantineIsToldThoughItIsTheSame) {
   }
 }
 
-TEST_F(Audit, AFloodOfOrdersIsCountedAndItsLastOneTold) {
+// On a host without a key of orders, from whoever may write them.
+struct Flooded : Audit {
+  [[nodiscard]] Order order(const std::string& what, const std::string& who) {
+    Order made;
+    made.order = what;
+    made.address = to_string(world->record().address);
+    made.who = who;
+    made.issued_at = world->scheduler.now().wall;
+    made.id = std::to_string(made.issued_at.ms) + "-0";
+    return made;
+  }
+  [[nodiscard]] Order proven(const std::string& what, const std::string& who) {
+    Order made = order(what, who);
+    made.mac = world->order_code;
+    return made;
+  }
+  void flood(int orders) {
+    for (int i = 0; i < orders; ++i) {
+      world->conductor->take(
+          order(i % 2 == 0 ? "maintenance_on" : "maintenance_off", "number " + std::to_string(i)));
+      world->pass(500);
+    }
+  }
+  [[nodiscard]] std::ptrdiff_t told_of(const std::string& words) const {
+    return std::count_if(
+        world->disk.audit.begin(), world->disk.audit.end(),
+        [&](const AuditEntry& each) { return each.detail.find(words) != std::string::npos; });
+  }
+};
+
+TEST_F(Flooded, TheJournalCountsAndTellsTheLastOne) {
   begin();
   world->disk.audit.clear();
-  const PciAddress address = world->record().address;
-  constexpr int kOrders = 60;
-  for (int i = 0; i < kOrders; ++i) {
-    world->command(i % 2 == 0 ? "maintenance_on" : "maintenance_off", address,
-                   "number " + std::to_string(i));
+  flood(60);
+  ASSERT_EQ(told().size(), 31U);
+  EXPECT_THAT(
+      world->disk.audit.back().detail,
+      AllOf(HasSubstr("the others of this minute are only counted"), HasSubstr("number 30")))
+      << "so that the chain says it though the worker is killed";
+  world->pass(3 * kMinuteMs);
+  ASSERT_EQ(told().size(), 32U);
+  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("29 more within a minute, the last: "));
+  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("number 59"));
+}
+
+TEST_F(Flooded, TheCountIsToldWhenTheMinuteIsOverThoughNoSurveyIsMade) {
+  survey_interval_ms = kHourMs;
+  begin();
+  world->disk.audit.clear();
+  flood(40);
+  ASSERT_EQ(told_of("more within a minute"), 0);
+  world->placement.set_away(true);  // no survey is gone through
+  world->pass(kMinuteMs);
+  EXPECT_EQ(told_of("9 more within a minute"), 1);
+}
+
+TEST_F(Flooded, EachOrderThatIsProvenIsToldByName) {
+  begin();
+  world->disk.audit.clear();
+  flood(36);
+  for (int i = 0; i < 33; ++i) {
+    const std::string who = fmt::format("root-{:02}@vm", i);
+    world->conductor->take(proven(i % 2 == 0 ? "maintenance_on" : "maintenance_off", who));
     world->pass(500);
   }
-  EXPECT_EQ(told().size(), 30U);
-  world->pass(3 * kMinuteMs);
-  ASSERT_EQ(told().size(), 31U);
-  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("30 more within a minute, the last: "));
-  EXPECT_THAT(world->disk.audit.back().detail, HasSubstr("number 59"));
+  world->pass(10'000);
+  for (int i = 0; i < 33; ++i) {
+    EXPECT_EQ(told_of(fmt::format("operator root-{:02}@vm", i)), 1) << i;
+  }
+}
+
+// Of each kind that an order leaves in the journal.
+TEST_F(Flooded, AnAbortAndAnEnrolmentAreToldByName) {
+  begin();
+  world->command("maintenance_on", world->record().address);
+  leave();
+  world->pass(kMinuteMs);
+  world->disk.audit.clear();
+  for (int i = 0; i < 40; ++i) {
+    world->conductor->take(order("abort", "mallory"));
+    world->pass(500);
+    world->conductor->take(order("clean", "mallory"));
+    world->pass(500);
+  }
+  EXPECT_EQ(told_of("said to be by mallory"), 31);
+  world->conductor->take(proven("abort", "root@vm"));
+  world->pass(500);
+  EXPECT_EQ(told_of("operator root@vm"), 1);
+  world->conductor->take(proven("maintenance_off", "root@vm"));
+  world->pass(1'000);
+  Order enrol = proven("enrol", "root@vm");
+  world->name_drive(world->slots[0], enrol);
+  world->slots[0].ordered_serial = world->drive().serial;
+  world->slots[0].enrolled = true;
+  world->conductor->take(enrol);
+  world->pass(1'000);
+  const AuditEntry& last = world->disk.audit.back();
+  EXPECT_EQ(last.event, AuditEvent::enrolled);
+  EXPECT_THAT(last.detail, HasSubstr("operator root@vm"));
+}
+
+// Who may write orders copies one from there.
+TEST_F(Flooded, ACopyOfAnOrderProvesNothing) {
+  begin();
+  world->disk.audit.clear();
+  const Order once = proven("maintenance_on", "root@vm");
+  for (int i = 0; i < 60; ++i) {
+    world->conductor->take(once);
+    world->pass(100);
+  }
+  EXPECT_EQ(told_of("operator root@vm"), 1);
+  EXPECT_GT(told_of("said to be by root@vm"), 1);
 }
 
 }  // namespace
