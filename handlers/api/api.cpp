@@ -545,8 +545,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   static Response arq_list(const ArqFilter& filter, ArqList& list) {
     auto body = list.take();
     if (body) return json_response(200, *std::move(body));
-    return fault(423, fmt::format("Some of the ARQs of instance {} are not resolved yet: ask again",
-                                  *filter.instance));
+    return fault(
+        423, fmt::format("host {} says that ARQs of instance {} are not resolved yet: ask again",
+                         list.unresolved_on(), *filter.instance));
   }
 
   // Another project's is not found, as if there were none.

@@ -174,7 +174,7 @@ bool ArqList::go_on() {
   for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen) {
     const auto last = arqs_->upper_bound(next_->first);
     for (const ArqRow* row : told_of(next_, last, filter_.project)) look_at(*row);
-    if (unresolved_) return false;
+    if (!unresolved_on_.empty()) return false;
     next_ = last;
   }
   const bool more = next_ != arqs_->end();
@@ -194,11 +194,12 @@ void ArqList::look_at(const ArqRow& row) {
   if (!filter_.resolved || is_resolved(row.arq.state)) {
     return put_arq(writer_, row, version_, base_url_);
   }
-  unresolved_ = filter_.instance.has_value();
+  // A host may write of an instance that another one serves.
+  if (filter_.instance && row.is_of_host) unresolved_on_ = row.host;
 }
 
 std::optional<std::string> ArqList::take() {
-  if (unresolved_) return std::nullopt;
+  if (!unresolved_on_.empty()) return std::nullopt;
   return std::move(body_);
 }
 

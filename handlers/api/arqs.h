@@ -46,6 +46,8 @@ class ArqList final {
   [[nodiscard]] bool go_on();
   // Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
   [[nodiscard]] std::optional<std::string> take();
+  // Whose book says so.
+  [[nodiscard]] const std::string& unresolved_on() const { return unresolved_on_; }
 
  private:
   void look_at(const ArqRow& row);
@@ -55,7 +57,7 @@ class ArqList final {
   const Microversion version_;
   const std::string base_url_;
   Arqs::const_iterator next_;
-  bool unresolved_ = false;
+  std::string unresolved_on_;  // a host; empty: none so far
   std::string body_;
   rapidjson::StringBuffer buffer_;  // of the piece that is being made
   JsonWriter writer_{buffer_};

@@ -136,6 +136,7 @@ Device device_of(const Record& record) {
   device.uuid = uuid_of(record);
   device.host = record.host;
   device.address = to_string(record.address);
+  device.provider = record.provider;
   device.type = record.type;
   device.vendor_id = record.vendor_id;
   device.product_id = record.product_id;
@@ -302,7 +303,9 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       rows.clear();
       for (Arq& arq : *arqs) {
         const bool managed = self->is_managed(host, arq);
-        rows.push_back(std::make_shared<const ArqRow>(ArqRow{host, std::move(arq), managed}));
+        const bool is_of_host = self->names_a_device_of(host, arq);
+        rows.push_back(
+            std::make_shared<const ArqRow>(ArqRow{host, std::move(arq), managed, is_of_host}));
         put(*made, rows.back());
       }
       done(Ok{});
@@ -331,6 +334,17 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
         devices.begin(), devices.end(), address,
         [](const Device& one, const std::string& wanted) { return one.address < wanted; });
     return device == devices.end() || device->address != address || device->managed;
+  }
+
+  // Its provider does before its attach handle is known. An address says less: each host has it.
+  [[nodiscard]] bool names_a_device_of(const std::string& host, const Arq& arq) const {
+    const auto known = devices_of_.find(host);
+    if (known == devices_of_.end()) return false;
+    const std::string address = arq.address ? to_string(*arq.address) : std::string();
+    return std::any_of(known->second->begin(), known->second->end(), [&](const Device& device) {
+      const bool by_provider = !arq.device_rp_uuid.empty() && !device.provider.empty();
+      return by_provider ? device.provider == arq.device_rp_uuid : device.address == address;
+    });
   }
 
   void search(const std::string& uuid, OnView<Found> done) {

@@ -28,6 +28,7 @@ struct Device {
   std::string uuid;
   std::string host;
   std::string address;
+  std::string provider;
   std::string type;
   std::string vendor_id;
   std::string product_id;
@@ -72,7 +73,8 @@ struct Devices {
 struct ArqRow {
   std::string host;  // whose book it is in
   Arq arq;
-  bool managed = true;  // by its own marker, else by the record of the device that it binds
+  bool managed = true;      // by its own marker, else by the record of the device that it binds
+  bool is_of_host = false;  // it names a device of that host, or its provider
 };
 // By UUID, which is the row's own text, and one for each host that has it in its book: none counts
 // in place of another's.

@@ -55,3 +55,7 @@ unit_mutant(copied_casts_count conductor handlers/conductor/device_orders.cpp
   CyborgEdge.TheUnbindsOwnCast*
   "another host repeats a request of Cyborg's, and the drive is cleaned again"
   [[ || kick.sent_at < record.stage_since) {]] [[) {]])
+unit_mutant(hosts_lock_each_others_instances handlers handlers/api/arqs.cpp
+  ApiArqsTest.NoHostLocks*
+  "an instance's accelerators stay locked in the API for as long as another host says so"
+  [[  if (filter_.instance && row.is_of_host)]] [[  if (filter_.instance)]])

@@ -8,6 +8,7 @@
 namespace reclaim::api {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -120,6 +121,7 @@ TEST_F(ApiArqsTest, AListOfManyIsMadeOverManyTurnsOfTheLoop) {
 TEST_F(ApiArqsTest, AnInstanceIsMeantInWhateverCase) {
   arq("compute-1", kFirst, ArqState::bound);
   arq("compute-1", kSecond, ArqState::bind_started);
+  drive("compute-1", "0000:25:00.4", Stage::allocated);
   const std::string asked =
       "/v2/accelerator_requests?instance=A11A5487-696B-4D4E-A487-6B9EC9D7E458";
   EXPECT_THAT(uuids(get(asked)), ElementsAre(kFirst, kSecond));
@@ -145,14 +147,39 @@ TEST_F(ApiArqsTest, UnresolvedArqsOfTheInstanceAre423) {
       std::string("/v2/accelerator_requests?bind_state=resolved&instance=") + kInstance;
   arq("compute-1", kFirst, ArqState::bound);
   Arq& late = arq("compute-2", kSecond, ArqState::bind_started);
+  drive("compute-2", "0000:25:00.4", Stage::allocated);
   const Response response = get(target);
   EXPECT_EQ(response.status, 423);
-  EXPECT_THAT(fault_of(response), HasSubstr(kInstance));
+  EXPECT_THAT(fault_of(response), AllOf(HasSubstr(kInstance), HasSubstr("host compute-2 says")));
+  // Its provider names the device before its attach handle does.
+  late.address.reset();
+  store.records["compute-2"][0].provider = late.device_rp_uuid;
+  clock.advance(2'000);
+  EXPECT_EQ(get(target).status, 423);
   for (const ArqState resolved : {ArqState::bound, ArqState::bind_failed, ArqState::deleting}) {
     late.state = resolved;
     clock.advance(2'000);
     EXPECT_EQ(get(target).status, 200) << to_string(resolved);
   }
+}
+
+// What a host's login writes into its own book of an instance that is not there.
+TEST_F(ApiArqsTest, NoHostLocksTheInstanceOfAnother) {
+  const std::string target =
+      std::string("/v2/accelerator_requests?bind_state=resolved&instance=") + kInstance;
+  arq("compute-2", kSecond, ArqState::bound);
+  drive("compute-2", "0000:25:00.4", Stage::allocated).provider =
+      store.books["compute-2"][0].device_rp_uuid;
+  drive("compute-1", "0000:01:00.0", Stage::available).provider = kThird;
+  Arq& forged = arq("compute-1", kFirst, ArqState::bind_started);
+  EXPECT_THAT(uuids(get(target)), ElementsAre(kSecond)) << "a device and a provider of another's";
+  forged.address.reset();
+  forged.device_rp_uuid.clear();
+  clock.advance(2'000);
+  EXPECT_THAT(uuids(get(target)), ElementsAre(kSecond)) << "no device";
+  forged.uuid = kSecond;
+  clock.advance(2'000);
+  EXPECT_THAT(uuids(get(target)), ElementsAre(kSecond)) << "the very one";
 }
 
 TEST_F(ApiArqsTest, BadFiltersAre400) {
