@@ -42,12 +42,6 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
   return row.owner_cyborg ? Flow::cyborg : Flow::nova;
 }
 
-std::string only_said(const std::string& who) {
-  return fmt::format(
-      "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device clean`",
-      who);
-}
-
 // A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
 // reserve it, and the specification's does: where it is not reserved, it is at once.
 void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledger,
@@ -66,7 +60,11 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   const bool stays = stage == Stage::pending_cleaning && view.free() && !record.consumer().empty();
   if (stage == Stage::allocated || stays) {
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
-    if (!stays) out.waiting_for = only_said(who);
+    if (stays) return;
+    out.waiting_for = fmt::format(
+        "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device "
+        "clean`",
+        who);
     return;
   }
   if (stage == Stage::error) {
@@ -550,7 +548,6 @@ Status provider_allows(const Sighting& sighting, const Record& record) {
               "is clean");
   }
   if (row.owner_cyborg) {
-    if (sighting.holder) return refuse(only_said("ARQ " + sighting.holder->uuid));
     if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed;
   }
   if (!sighting.view->burned() || !sighting.view->free()) {

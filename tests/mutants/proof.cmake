@@ -18,7 +18,8 @@ unit_mutant(members_are_there_twice state state/certificate/seal.cpp SealTest.AM
   "whoever has the host's key seals what one reader takes for another erasure than the next"
   [[  if (members.error()) return not_sealed(members.error()->what);]]
   "")
-unit_mutant(one_order_hides_another conductor handlers/conductor/audit_keeper.cpp Audit.Each*
+unit_mutant(one_order_hides_another conductor handlers/conductor/audit_keeper.cpp
+  Flooded.TheJournal*
   "an operator's order is not in the journal, because another one came right behind it"
   [[!std::all_of(entries.begin(), entries.end(), is_of_an_offer)]] [[false]])
 unit_mutant(overruled_orders_are_lost conductor handlers/conductor/device_orders.cpp
