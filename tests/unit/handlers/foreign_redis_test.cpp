@@ -192,7 +192,8 @@ TEST_F(ForeignRedis, AnOlderVersionsRecordDoesNotOutliveTheDirtOfTheLedger) {
   certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kHourMs};
   certified.certified_host_reads.reset();
   certified.certified_host_writes.reset();
-  certified.rest = Rest{};
+  const Provider& provider = world->provider();
+  certified.rest = Rest{provider.row.uuid, provider.row.generation, false};
   world->store.put_back(certified);
   world->store.age(certified.address);
   world->start_worker();
