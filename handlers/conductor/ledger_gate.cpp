@@ -147,11 +147,6 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   entry.accepted = false;
   entry.cleaning = CleaningOnLedger{};
   entry.certificate_pending.clear();
-  // That reservation ended with the release. What is reserved from now on may be an operator's.
-  if (!entry.maintenance) {
-    entry.taken_out = false;
-    entry.asked = {};
-  }
   Line& line = lines_[address];
   line.dirty_durable = false;
   line.strikes += 1;

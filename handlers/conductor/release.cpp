@@ -153,6 +153,12 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(record));
   entry.release_generation = record.release_generation;
+  // A reservation of ours ends with the release. What is reserved from then on may be an
+  // operator's, or ours again.
+  if (!entry.maintenance) {
+    entry.taken_out = false;
+    entry.asked = {};
+  }
   ledger_.put(address, entry, [this, address, epoch](Status kept) {
     if (context_.is_stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.

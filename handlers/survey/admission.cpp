@@ -128,7 +128,10 @@ std::string exchanged_note(const Sighting& sighting) {
 
 // What Cyborg has to say of it, where it can be asked.
 Status cyborg_allows(const Sighting& sighting, const Record& record) {
-  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
+  if (sighting.holder) {
+    return refuse(fmt::format("ARQ {} binds it; if it is not in use, `reclaim device clean`",
+                              sighting.holder->uuid));
+  }
   if (sighting.cyborg_silent) {
     return refuse(
         "Cyborg's API does not answer, so it is unknown whether an ARQ binds it or Cyborg has "
@@ -456,8 +459,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.handed_over = says_only && !ledger->dirty && ledger->handed_over;
     if (ledger->error) {
       record.stage = Stage::error;
-      record.last_error =
-          "it was in error before its record was lost from Redis; look at the journal of this host";
+      record.last_error = "it was in error before Redis lost its record: see this host's journal";
     }
   }
   if (!sighting.drive) return record;

@@ -42,8 +42,9 @@ unit_mutant(first_provider_is_enough handlers handlers/survey/admission.cpp
 unit_mutant(arqs_are_admitted handlers handlers/survey/admission.cpp
   All/AdmissionRefuses.*bound
   "a drive is erased though an ARQ is said to bind it"
-  [[  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
-]] "")
+  [[  if (sighting.holder) {
+    return refuse(]] [[  if (false) {
+    return refuse(]])
 unit_mutant(silence_is_admitted handlers handlers/survey/admission.cpp
   All/AdmissionRefuses.*cyborg_silent
   "a drive is erased though Cyborg, which may have bound it, does not answer"

@@ -427,8 +427,11 @@ void World::operator_tidies() {
         command("enrol", record.address);
       }
       // A leaked ARQ whose end nobody heard of.
-      if (slot.cyborg && record.stage == Stage::allocated && !slot.bound &&
-          slot.phase == Phase::none && provider != nullptr && provider->consumers.empty()) {
+      const bool bound_by_arq = record.stage == Stage::allocated ||
+                                (record.stage == Stage::pending_cleaning &&
+                                 record.waiting_for.find("binds it") != std::string::npos);
+      if (slot.cyborg && bound_by_arq && !slot.bound && slot.phase == Phase::none &&
+          provider != nullptr && provider->consumers.empty()) {
         command("clean", record.address);
       }
       if (record.stage != Stage::error || slot.operator_tries >= 3 || slot.phase != Phase::none ||

@@ -179,7 +179,11 @@ void World::check_left(Slot& slot, const Provider* provider) {
   const Drive& drive = drive_of(slot);
   const bool visible =
       drive.present && !drive.hangs && (!slot.managed || drive.driver == drive.home);
-  const bool left = provider != nullptr && provider->offered == Offered::left &&
+  // What stood on offer at its first sight is believed to be clean, where the options say so.
+  const Record* record = last_known(slot.address);
+  const bool believed = conductor_options.first_sight == FirstSight::accept && record != nullptr &&
+                        record->certificate_id.empty();
+  const bool left = !believed && provider != nullptr && provider->offered == Offered::left &&
                     provider->inventory.reserved == 0 && provider->consumers.empty() && slot.ours &&
                     slot.is_drive && visible && !slot.swapped && !slot.displaced &&
                     slot.phase == Phase::none && is_dirty(slot);

@@ -38,7 +38,7 @@ SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
           "nvme/drive_threads.cpp": ["drives are being worked on"],
           "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
-            "device_state is {}", "it was in error before its record was lost",
+            "device_state is {}", "it was in error before Redis lost its record",
             "stopped while looking", "; once you know that", "consumer {} of provider {}",
             "bound by {} although {}", "it is remembered as dirty",
             " had it, and nobody erased it since", " had it, as its ARQ said, and nobody"]

@@ -88,7 +88,7 @@ TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughItsRecordWasLost) {
   world.start_worker();
   world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::error);
-  EXPECT_THAT(world.record().last_error, HasSubstr("before its record was lost from Redis"));
+  EXPECT_THAT(world.record().last_error, HasSubstr("before Redis lost its record"));
   EXPECT_EQ(world.erases, 0U);
   world.command("clean", world.slots.front().address);
   world.pass(kHalfHourMs);
