@@ -480,6 +480,13 @@ unit_mutant(doubt_is_told_as_clean conductor handlers/conductor/agent_report.cpp
   "Cyborg's agent is told as clean what a tenant had while Redis took no record of him"
   [[ && !look.unrecorded &&
          !unsure]] [[ && !unsure]])
+unit_mutant(moved_counters_ignored conductor handlers/survey/admission.cpp
+  CyborgSpec.ATenancyThatNobodySaw*
+  "a tenancy that nobody saw leaves its data for the next one"
+  [[      drive.counters->host_writes != *record.certified_host_writes) {
+    return]]
+  [[      drive.counters->host_writes != *record.certified_host_writes && false) {
+    return]])
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])

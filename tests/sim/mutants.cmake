@@ -244,12 +244,6 @@ sim_mutant(cyborgs_holds_ignored handlers/survey/hold.cpp
   "a device of Cyborg's that somebody reserved without a tenancy is erased"
   [[  if (!record.certified_host_writes) return Hold::held;]]
   [[  if (!record.certified_host_writes) return Hold::dirty;]])
-sim_mutant(moved_counters_ignored handlers/survey/admission.cpp
-  "a tenancy that nobody saw leaves its data for the next one"
-  [[      drive.counters->host_writes != *record.certified_host_writes) {
-    return]]
-  [[      drive.counters->host_writes != *record.certified_host_writes && false) {
-    return]])
 sim_mutant(maintaining_admitted handlers/survey/admission.cpp
   "what Cyborg has under maintenance is cleaned"
   [[  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {]]

@@ -319,6 +319,10 @@ class OfCyborgs(Adversary, CyborgEndToEnd):
         return [cyborg_said.arq(str(uuid.uuid4()), host or made.name, address, str(uuid.uuid4()),
                                 provider) for _ in range(count)]
 
+    @staticmethod
+    def is_said_to_be_bound(made):
+        return "binds it" in (made.worker.field(FIRST, "waiting_for") or "")
+
     def test_forged_bindings_during_a_cleaning_release_and_hold_nothing_for_good(self):
         with services().bus() as connection:
             connection.declare_exchange("cyborg")
@@ -340,7 +344,8 @@ class OfCyborgs(Adversary, CyborgEndToEnd):
         forged = (self.bindings(made, FIRST, 1_500) + self.bindings(made, "0000:77:00.0", 1_500) +
                   self.bindings(made, FIRST, 100, "elsewhere"))
         self.forge(made, "bind.end", forged)
-        made.worker.wait_field(FIRST, "device_state", "allocated")
+        made.worker.wait_until(lambda: self.is_said_to_be_bound(made),
+                               "%s waits for what is said to bind it" % FIRST)
         made.host.remove("etc/libvirt/qemu/guest.xml")
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assertLess(len(made.arqs()), 20)
@@ -357,7 +362,8 @@ class OfCyborgs(Adversary, CyborgEndToEnd):
 
         def cleaned_again():
             # A survey that began before the order holds it until the next one.
-            if made.worker.field(FIRST, "device_state") in ("error", "allocated"):
+            if (made.worker.field(FIRST, "device_state") in ("error", "allocated") or
+                    self.is_said_to_be_bound(made)):
                 made.worker.command("device", "clean", FIRST)
             return made.host.sanitizes(FIRST) > 1 and made.host.sanitize_status(FIRST) == 2
         made.worker.wait_until(cleaned_again, "it begins from the beginning")
