@@ -12,10 +12,6 @@
 namespace reclaim::cli {
 namespace {
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
 Status check_names(const CertificateOptions& options) {
   std::vector<std::string> names = options.named;
   names.insert(names.end(), options.public_keys.begin(), options.public_keys.end());
@@ -83,8 +79,8 @@ std::optional<ChainProblem> lost_entry(const std::string& folder, const std::str
   const auto listing = list_chain(folder);
   if (!listing.ok()) return ChainProblem{"--expect", listing.error().what};
   const auto is_it = [&](const ChainFile& file) {
-    const auto text = file.sequence == *sequence ? read_sealed(folder, file.name)
-                                                 : Result<std::string>(std::string());
+    if (file.sequence != *sequence) return false;
+    const auto text = read_sealed(folder, file.name);
     return text.ok() && sha256_of(*text) == digest;
   };
   if (std::any_of(listing->files.begin(), listing->files.end(), is_it)) return std::nullopt;

@@ -16,6 +16,11 @@ namespace {
 constexpr std::size_t kAtOnce = 32;  // read at the same time
 constexpr std::string_view kAccepted = " are hostname, device_uuid, serial, limit, marker";
 
+Result<StoredCertificate> stored_of(const Device& device, const Result<std::string>& text) {
+  if (!text) return text.error();
+  return open_stored(*text, device.host, device.address);
+}
+
 std::string row(const StoredCertificate& sealed, const std::string& url) {
   const Certificate& certificate = sealed.certificate;
   rapidjson::StringBuffer buffer;
@@ -133,8 +138,7 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
   void take(Result<std::string> text) {
     const Device& device = *named_[next_++].device;
     if (!text && !is_of_what_is_stored(text.error())) return done_(text.error());
-    const auto sealed = text ? open_stored(*text, device.host, device.address)
-                             : Result<StoredCertificate>(text.error());
+    const auto sealed = stored_of(device, text);
     if (sealed && sealed->certificate.id == id_) {
       if (!found_.text.empty()) {
         found_.doubt = fmt::format(
@@ -264,8 +268,7 @@ void CertificateList::take_batch() {
 // What its record does not name yet, or what the host has overwritten since, is not shown.
 void CertificateList::take(const Read& read) {
   if (read.text && read.text->empty()) return;
-  const auto sealed = read.text ? open_stored(*read.text, read.device->host, read.device->address)
-                                : Result<StoredCertificate>(read.text.error());
+  const auto sealed = stored_of(*read.device, read.text);
   if (!sealed) {
     say_damaged(log_, *read.device, sealed.error());
     damaged_.push_back({read.device->host, read.device->address, sealed.error().what});

@@ -26,7 +26,7 @@ Result<std::string> percent_decode(std::string_view text, bool in_query) {
       c = *byte;
       i += 2;
     }
-    if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') {
+    if (is_control(c)) {
       return Error{Errc::invalid,
                    fmt::format("'{}' holds a control character", printable_excerpt(text))};
     }

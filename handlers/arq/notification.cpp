@@ -44,13 +44,6 @@ std::string_view kind_of(const rapidjson::Value& value) {
   }
 }
 
-bool printable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
-}
-
 // A text, or the empty one where the member is absent or null.
 Result<std::string> text_member(const rapidjson::Value& object, std::string_view name) {
   const rapidjson::Value* value = json::find(object, name);
@@ -63,7 +56,9 @@ Result<std::string> text_member(const rapidjson::Value& object, std::string_view
     return invalid(fmt::format("'{}' is {} bytes long, at most {} make sense", name, text.size(),
                                kTextBytesMax));
   }
-  if (!printable(text)) return invalid(fmt::format("'{}' holds control characters", name));
+  if (std::any_of(text.begin(), text.end(), is_control)) {
+    return invalid(fmt::format("'{}' holds control characters", name));
+  }
   return std::string(text);
 }
 

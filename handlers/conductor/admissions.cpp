@@ -146,8 +146,10 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   const bool shown_at_last = is_shown_at_last(device.record, next);
   const auto saved = [this, address, next, shown_at_last] {
     if (shown_at_last) {
-      audits_.keep(address, {audit_entry(AuditEvent::tenancy_seen, next,
-                                         "Placement shows it, as its accelerator request said")});
+      audits_.keep(address,
+                   {audit_entry(AuditEvent::tenancy_seen, next,
+                                "Placement shows it, as its accelerator request said")},
+                   false);
     }
     if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
   };

@@ -17,9 +17,12 @@ bool is_of_an_offer(const AuditEntry& entry) {
 
 }  // namespace
 
-void AuditKeeper::keep(const PciAddress& address, const std::vector<AuditEntry>& entries) {
-  if (is_told_again(address, entries)) return;
-  for (const AuditEntry& entry : entries) keep_or_count(address, entry);
+void AuditKeeper::keep(const PciAddress& address, const std::vector<AuditEntry>& entries,
+                       bool by_proven_order) {
+  if (!by_proven_order && is_told_again(address, entries)) return;
+  for (const AuditEntry& entry : entries) {
+    by_proven_order ? seal(entry) : keep_or_count(address, entry);
+  }
 }
 
 // Whoever un-reserves a device every second is told of once.
@@ -30,10 +33,6 @@ bool AuditKeeper::is_told_again(const PciAddress& address, const std::vector<Aud
     told += fmt::format("{} {}; ", to_string(entry.event), entry.instance);
   }
   return std::exchange(told_[address], told) == told;
-}
-
-void AuditKeeper::keep_each(const std::vector<AuditEntry>& entries) {
-  for (const AuditEntry& entry : entries) seal(entry);
 }
 
 void AuditKeeper::keep_or_count(const PciAddress& address, const AuditEntry& entry) {

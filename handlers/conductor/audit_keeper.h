@@ -1,6 +1,6 @@
-// Hands what is to be audited to the ledger's journal. Each authenticated order and each change has
-// its entry; of what comes more often than that is likely, the rest of the minute is counted in
-// one.
+// Hands what is to be audited to the ledger's journal. What an authenticated order did has its
+// entry each time; of any other event of a device that comes often, the rest of the minute is
+// counted in one.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ class AuditKeeper final {
   explicit AuditKeeper(const ConductorContext& context) : context_(context) {}
 
   // The journal takes them in the background; what it cannot take is logged, and holds up nothing.
-  // That a device is offered again and again is told once, until forget_last().
-  void keep(const PciAddress& address, const std::vector<AuditEntry>& entries);
+  // That a device is offered again and again is told once, until forget_last(). What an
+  // authenticated order did (`by_proven_order`) is kept however many others there are, and is not
+  // one of them.
+  void keep(const PciAddress& address, const std::vector<AuditEntry>& entries,
+            bool by_proven_order);
   void forget_last(const PciAddress& address) { told_.erase(address); }
-  // What an authenticated order did: however many others there are, and not one of them.
-  void keep_each(const std::vector<AuditEntry>& entries);
   // At the stop: what was only counted, though its minute is not over.
   void tell_all_counted();
 

@@ -98,8 +98,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     arq_book_.bury(address, record.provider, admissions_.take_arqs_over(address));
     arqs_.save();
   }
-  const std::vector<AuditEntry> told = audit_of(before, update, detail);
-  update.by_proven_order ? audits_.keep_each(told) : audits_.keep(address, told);
+  audits_.keep(address, audit_of(before, update, detail), update.by_proven_order);
   // A restart's error is owed by what it found being released, and by nothing after that.
   const bool interrupted = before.stage == Stage::confirming && interrupted_[address] &&
                            update.effect != EffectKind::finish;

@@ -329,7 +329,7 @@ void DeviceOrders::audit(const PciAddress& address, AuditEvent event, std::strin
                          bool is_proven) {
   AuditEntry entry = audit_entry(event, context_.record_of(address), std::move(detail));
   entry.at = context_.ports.clock.now().wall;
-  is_proven ? audits_.keep_each({entry}) : audits_.keep(address, {entry});
+  audits_.keep(address, {entry}, is_proven);
 }
 
 void DeviceOrders::settle_maintenance(const PciAddress& address) {

@@ -63,7 +63,7 @@ void Disowning::begin(const PciAddress& address, const std::string& said,
         {{"said", said}});
     AuditEntry told = audit_entry(AuditEvent::disowned, before, said);
     told.at = context_.record_of(address).updated_at;
-    audits_.keep_each({told});
+    audits_.keep(address, {told}, true);
     done();
   };
   RecordChange change{std::move(next), std::move(entry), IfUnsaved::try_again, saved};

@@ -29,6 +29,11 @@ namespace reclaim {
   return is_digit(c) || is_letter(c);
 }
 
+// Of ASCII: of a terminal's and of lists no name or path has one.
+[[nodiscard]] constexpr bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 [[nodiscard]] std::string lower(std::string_view text);
 
 // Names of hosts, of headers and of providers.

@@ -32,10 +32,8 @@ constexpr std::size_t kDepthMax = 8;  // what is sealed is four deep
 bool is_signature(std::string_view text) {
   constexpr std::size_t kChars = 86;  // 64 bytes, and what fills up the last four characters
   if (text.size() != kChars + 2 || text.substr(kChars) != "==") return false;
-  const bool spelled = std::all_of(text.begin(), text.begin() + kChars, [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-           c == '/';
-  });
+  const bool spelled = std::all_of(text.begin(), text.begin() + kChars,
+                                   [](char c) { return is_alnum(c) || c == '+' || c == '/'; });
   return spelled && std::string_view("AQgw").find(text[kChars - 1]) != std::string_view::npos;
 }
 
@@ -165,6 +163,15 @@ std::string head_of_sealed(std::uint64_t sequence, std::string_view previous,
                            std::string_view key_id, SealedKind kind) {
   return fmt::format(R"({{"sequence":{},"previous":"{}","key_id":"{}","{}":)", sequence, previous,
                      key_id, to_string(kind));
+}
+
+std::string sealed_text(std::string_view signed_line, std::string_view signature) {
+  return fmt::format("{}{}{}{}{}", kOpening, signed_line, kSignature, signature, kClosing);
+}
+
+Result<std::string> id_of_content(std::string_view json_text) {
+  Members members;
+  return id_of(json_text, members);
 }
 
 Result<Sealed> open_seal(std::string_view text) {

@@ -56,6 +56,10 @@ struct Sealed {
 // The signed line up to what is inside.
 [[nodiscard]] std::string head_of_sealed(std::uint64_t sequence, std::string_view previous,
                                          std::string_view key_id, SealedKind kind);
+// The whole text: of the signed line, with its line break, and its signature in base64.
+[[nodiscard]] std::string sealed_text(std::string_view signed_line, std::string_view signature);
+// What is inside tells it of itself.
+[[nodiscard]] Result<std::string> id_of_content(std::string_view json_text);
 
 // Whether what is inside has all that docs/certificate.schema.json asks for, and its times are of
 // the calendar; Errc::invalid names the member and the rule.

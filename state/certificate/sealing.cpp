@@ -1,10 +1,8 @@
 // What of seal.h takes a key.
-#include <fmt/core.h>
 #include <openssl/evp.h>
 
 #include <string>
 
-#include "state/base/json.h"
 #include "state/certificate/seal.h"
 
 namespace reclaim {
@@ -29,37 +27,21 @@ std::string from_base64(std::string_view text) {
   return raw;
 }
 
-class Unheard final : public json::Parts {
- public:
-  void on(json::Token /*token*/, std::string_view /*text*/, std::size_t /*offset*/) override {}
-};
-
-Status check_content(std::string_view json_text) {
-  if (json_text.find('\n') != std::string_view::npos) {
-    return Error{Errc::invalid, "it must be one line of JSON"};
-  }
-  Unheard parts;
-  if (Status shallow = json::read(json_text, parts); !shallow.ok()) return shallow;
-  const auto document = json::parse(json_text, kSealedBytesMax);
-  if (!document.ok()) return document.error();
-  if (!document->IsObject()) return Error{Errc::invalid, "it is not a JSON object"};
-  const auto id = json::get_string(*document, "id");
-  return id.ok() ? Status(Ok{}) : Status(id.error());
-}
-
 }  // namespace
 
 Result<std::string> seal(const SigningKey& key, std::uint64_t sequence, std::string_view previous,
                          std::string_view json_text, SealedKind kind) {
-  if (Status may = check_content(json_text); !may.ok()) {
-    return may.error().wrap("the certificate to be sealed");
+  constexpr std::string_view kWhat = "the certificate to be sealed";
+  if (json_text.find('\n') != std::string_view::npos) {
+    return Error{Errc::invalid, "it must be one line of JSON"}.wrap(kWhat);
   }
+  if (const auto id = id_of_content(json_text); !id.ok()) return id.error().wrap(kWhat);
   std::string line = head_of_sealed(sequence, previous, key.public_key().id(), kind);
   line += json_text;
   line += "}\n";
   const auto signature = key.sign(line);
   if (!signature.ok()) return signature.error();
-  return fmt::format("{{\"sealed\":\n{},\"signature\":\"{}\"}}\n", line, to_base64(*signature));
+  return sealed_text(line, to_base64(*signature));
 }
 
 bool is_signed_with(const PublicKey& key, const Sealed& sealed) {

@@ -32,10 +32,11 @@ unit_mutant(floods_fill_the_disk conductor handlers/conductor/audit_keeper.cpp F
 unit_mutant(floods_hide_the_proven conductor handlers/conductor/device_orders.cpp
   Flooded.EachOrder*
   "an operator's maintenance is in no journal, because somebody ordered more of it just before"
-  [[  is_proven ? audits_.keep_each({entry}) : audits_]] [[  audits_]])
+  [[  audits_.keep(address, {entry}, is_proven);]] [[  audits_.keep(address, {entry}, false);]])
 unit_mutant(floods_hide_a_proven_abort conductor handlers/conductor/conduct.cpp Flooded.AnAbort*
   "an operator's abort is in no journal, because somebody ordered more of them just before"
-  [[  update.by_proven_order ? audits_.keep_each(told) : audits_]] [[  audits_]])
+  [[  audits_.keep(address, audit_of(before, update, detail), update.by_proven_order);]]
+  [[  audits_.keep(address, audit_of(before, update, detail), false);]])
 unit_mutant(counts_wait_for_an_event conductor handlers/conductor/audit_keeper.cpp
   Flooded.TheCount*
   "how many orders the journal left out is sealed an hour later, or never"
