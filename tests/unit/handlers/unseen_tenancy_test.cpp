@@ -341,6 +341,16 @@ struct FailedBuild : Unseen, ::testing::WithParamInterface<bool> {
     world->pass(1'500);
     world->placement.deallocate(uuid, "instance-of-a-failed-build");
   }
+  // Until an operator has it cleaned.
+  void expect_waits(const char* says) {
+    EXPECT_EQ(world->provider().inventory.reserved, 1);
+    EXPECT_EQ(world->erases, 1U);
+    EXPECT_THAT(world->record().waiting_for, HasSubstr(says));
+    world->command("clean", world->slots[0].address);
+    world->pass(kHourMs);
+    EXPECT_EQ(world->provider().inventory.reserved, 0);
+    EXPECT_EQ(world->erases, 2U);
+  }
 };
 
 TEST_P(FailedBuild, ThatNoSurveySawIsCleaned) {
@@ -360,13 +370,7 @@ TEST_P(FailedBuild, WaitsForAnOperatorWhereHeWantsItSo) {
   build_fails();
   world->start_worker();
   world->pass(kHourMs);
-  EXPECT_EQ(world->provider().inventory.reserved, 1);
-  EXPECT_EQ(world->erases, 1U);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("a build that failed, if no operator"));
-  world->command("clean", world->slots[0].address);
-  world->pass(kHourMs);
-  EXPECT_EQ(world->provider().inventory.reserved, 0);
-  EXPECT_EQ(world->erases, 2U);
+  expect_waits("a build that failed, if no operator");
 }
 
 // What is written to its provider later does not make a failed build of it.
@@ -401,12 +405,7 @@ TEST_P(FailedBuild, BehindAHoldThatIsOverSaysSo) {
   build_fails();
   world->start_worker();
   world->pass(kHourMs);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("`reclaim device clean` it"));
-  EXPECT_EQ(world->erases, 1U);
-  EXPECT_EQ(world->provider().inventory.reserved, 1);
-  world->command("clean", world->slots[0].address);
-  world->pass(kHourMs);
-  EXPECT_EQ(world->provider().inventory.reserved, 0);
+  expect_waits("`reclaim device clean` it");
 }
 
 // It may as well be a hold that is older than what Redis has lost.
@@ -417,13 +416,7 @@ TEST_P(FailedBuild, OfWhichRedisHasLostTheRecordSaysSo) {
   build_fails();
   world->start_worker();
   world->pass(kHourMs);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("`reclaim device clean` it"));
-  EXPECT_EQ(world->erases, 1U);
-  EXPECT_EQ(world->provider().inventory.reserved, 1);
-  world->command("clean", world->slots[0].address);
-  world->pass(kHourMs);
-  EXPECT_EQ(world->provider().inventory.reserved, 0);
-  EXPECT_EQ(world->erases, 2U);
+  expect_waits("`reclaim device clean` it");
 }
 
 // Redis lost all, and the first look sees no view: two providers stand at the address.
