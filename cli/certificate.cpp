@@ -167,8 +167,8 @@ std::string kind_of(const Sealed& sealed) {
                      event, text_of(*content, "serial"));
 }
 
-// "000000002-ID.json", also with more digits or in upper case: whoever reads it takes it for that
-// entry.
+// Whether a reader would take it for an entry's name: "000000002-ID.json", also with more digits or
+// in upper case.
 bool names_an_entry(std::string_view name) {
   constexpr std::size_t kDigitsMin = 9;
   constexpr std::string_view kEnding = ".json";

@@ -288,8 +288,8 @@ std::string remedy_of_placement(const Error& error) {
   }
 }
 
-// Whoever has this host has its login, and the device API takes an admin that is no service for an
-// operator.
+// A login on this host is in the hands of whoever breaks into it. The device API takes an admin
+// without the role service for an operator.
 void check_roles(const std::vector<std::string>& roles, Chart& chart) {
   const auto has = [&roles](std::string_view role) {
     return std::find(roles.begin(), roles.end(), role) != roles.end();

@@ -42,7 +42,7 @@ verify_file() {
   members | sort | uniq -d > "$work/twice"
   test ! -s "$work/twice" || refuse "$1" "has a member twice"
   ! grep -aEo "$time_of$text" "$work/signed" | grep -aEvqx "$time_of$time" ||
-    refuse "$1" "has a time that is in no calendar"
+    refuse "$1" "has a time that does not exist"
   number=$(sed 's/^{"sequence":\([0-9]*\),.*$/\1/' "$work/signed")
   id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
   name=$(printf '%09d' "$number")-$id.json
@@ -190,8 +190,8 @@ kind_of() {
     "$work/signed"
 }
 
-# Sets `path` to what an argument names: $( ) would cut line breaks off its end. A name that begins
-# with - is no option.
+# Sets `path` to the file that an argument names: $( ) would cut line breaks off its end, and a name
+# that begins with - would be taken for an option.
 find_path() {
   case $1 in
   *[[:cntrl:]]*) refuse "$1" "has a control character in its name" ;;
@@ -235,7 +235,7 @@ for each in "$@"; do
     verify_folder "$path"
     echo "ok entries 1 to $place, the newest is $place:$before"
   else
-    test -z "$expected" || refuse "$path" "is no folder, in which a noted entry could be"
+    test -z "$expected" || refuse "$path" "is a file: a noted entry is looked for in a folder"
     verify_file "$path"
     printf 'ok entry %s, %s\n' "$number" "$(kind_of | tr -d '\n' | tr -c '\040-\176' '?')"
   fi
