@@ -337,11 +337,14 @@ void Assessor::know_what_was_seen(Sighting& sighting) {
 // alone has it, as long as the device was never dirty.
 void Assessor::note_in_ledger(const PciAddress& address, const Facts& facts) {
   const auto line = context_.ports.ledger.entries().find(address);
-  if (!facts.boot_id || facts.boot_id->empty() || line == context_.ports.ledger.entries().end())
-    return;
+  if (line == context_.ports.ledger.entries().end()) return;
   LedgerEntry entry = line->second;
-  entry.hardware = facts.hardware.value_or(entry.hardware);
-  entry.boot_id = *facts.boot_id;
+  const Record& record = context_.record_of(address);
+  if (record.cleanable()) entry.by_steps = facts.by_steps.value_or(record.by_steps);
+  if (facts.boot_id && !facts.boot_id->empty()) {
+    entry.hardware = facts.hardware.value_or(entry.hardware);
+    entry.boot_id = *facts.boot_id;
+  }
   if (entry == line->second) return;
   context_.ports.ledger.put(address, entry, [this, address](Status kept) {
     if (kept || context_.stopping) return;

@@ -217,7 +217,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     return;
   }
   if (!cyborg && !record.held && hold != Hold::dirty &&
-      may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
+      may_have_had_a_tenant(record.rest, sighting)) {
     return assess_failed_build(out, record, host);
   }
   const std::string doubt = doubt_of_hold(record, ledger, sighting);
@@ -362,10 +362,10 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   }
   if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
     out.take_out = out.take_out || (base.maintenance && !view.burned());
-    const bool moved = may_have_had_a_tenant(last_rest(base, ledger), base.flow, view) ||
+    const bool moved = may_have_had_a_tenant(last_rest(base, ledger), sighting) ||
                        may_be_reserved_again(base, view);
     const bool asked = moved && (out.unsure || is_in_question(base, sighting));
-    if (!asked) out.rest = rest_of(view);
+    if (!asked) out.rest = rest_of(sighting);
   }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }

@@ -80,7 +80,7 @@ std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
     return "reserved since it was left to Cyborg's agent to un-reserve, and its provider was "
            "written to meanwhile, so that somebody may have reserved it again";
   }
-  if (may_have_had_a_tenant(last_rest(record, ledger), record.flow, *sighting.view)) {
+  if (may_have_had_a_tenant(last_rest(record, ledger), sighting)) {
     return "reserved, and its provider was written to more often than by one hand, so that an "
            "instance may have had it unseen";
   }

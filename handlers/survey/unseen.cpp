@@ -9,11 +9,14 @@ namespace {
 // of each namespace.
 constexpr std::uint64_t kTakeOverReadsMax = 1'000;
 
-// Nova burns what it gives away, and nobody does so for Cyborg.
-std::int64_t writes_of_a_tenancy(bool was_reserved, Flow flow, bool is_reserved) {
-  const bool tenants_is_reserved = flow == Flow::nova;
-  return (was_reserved ? 1 : 0) + 1 + (tenants_is_reserved ? 1 : 0) +
-         (tenants_is_reserved != is_reserved ? 1 : 0);
+// Nova burns what it gives away of a one-time-use device, and nobody burns any other.
+bool is_unburned(const Sighting& sighting) {
+  return sighting.rows.size() != 1 || !sighting.rows.front().one_time_use ||
+         sighting.rows.front().owner_cyborg;
+}
+
+std::int64_t writes_of_a_tenancy(bool was_reserved, bool is_burned, bool is_reserved) {
+  return (was_reserved ? 1 : 0) + 1 + (is_burned ? 1 : 0) + (is_burned != is_reserved ? 1 : 0);
 }
 
 bool is_made_anew(const Rest& rest, const placement::ProviderView& view) {
@@ -41,8 +44,9 @@ bool shows_no_tenant(const Record& record, const Sighting& sighting) {
 
 }  // namespace
 
-Rest rest_of(const placement::ProviderView& view) {
-  return Rest{view.uuid, view.generation, view.burned()};
+Rest rest_of(const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
+  return Rest{view.uuid, view.generation, view.burned(), is_unburned(sighting)};
 }
 
 Rest last_rest(const Record& record, const LedgerEntry* ledger) {
@@ -50,11 +54,13 @@ Rest last_rest(const Record& record, const LedgerEntry* ledger) {
   return is_on_record ? record.rest : ledger->rest;
 }
 
-bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::ProviderView& view) {
+bool may_have_had_a_tenant(const Rest& rest, const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
   if (rest.generation < 0) return false;
   if (is_made_anew(rest, view)) return true;
+  const bool is_burned = !rest.unburned && !is_unburned(sighting);
   return view.generation - rest.generation >=
-         writes_of_a_tenancy(rest.reserved, flow, view.burned());
+         writes_of_a_tenancy(rest.reserved, is_burned, view.burned());
 }
 
 bool may_be_reserved_again(const Record& record, const placement::ProviderView& view) {
@@ -64,8 +70,7 @@ bool may_be_reserved_again(const Record& record, const placement::ProviderView& 
 }
 
 bool is_in_question(const Record& record, const Sighting& sighting) {
-  return may_have_had_a_tenant(record.rest, record.flow, *sighting.view) &&
-         !shows_no_tenant(record, sighting);
+  return may_have_had_a_tenant(record.rest, sighting) && !shows_no_tenant(record, sighting);
 }
 
 bool is_told_by_a_claim(const Record& record, const Sighting& sighting) {

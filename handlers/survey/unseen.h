@@ -14,8 +14,8 @@
 
 namespace reclaim {
 
-// `view`: a provider that nobody has an allocation of.
-[[nodiscard]] Rest rest_of(const placement::ProviderView& view);
+// `sighting` has the view of a provider that nobody has an allocation of.
+[[nodiscard]] Rest rest_of(const Sighting& sighting);
 
 // When it was last seen at rest: as its record says, or else the ledger, which knows of its
 // release.
@@ -24,9 +24,10 @@ namespace reclaim {
 // Whether the provider was written to so often since `rest` that a tenancy may have begun and
 // ended: one write allocates the device, and one each is the least that brings `reserved` from what
 // it was then, over what its owner makes of it for a tenant, to what it is now. So the one write of
-// a hand that reserves it, or un-reserves it, asks nothing. Another provider may have had anybody.
-[[nodiscard]] bool may_have_had_a_tenant(const Rest& rest, Flow flow,
-                                         const placement::ProviderView& view);
+// a hand that reserves it, or un-reserves it, asks nothing. A burn is counted only where Nova
+// burned what it gave away of it then and does so now: it may have been off in between. Another
+// provider may have had anybody. `sighting` has a view.
+[[nodiscard]] bool may_have_had_a_tenant(const Rest& rest, const Sighting& sighting);
 
 // Left reserved for Cyborg's agent, and reserved still, or again: it takes one write to un-reserve
 // it and one to reserve it, and there were as many.

@@ -89,6 +89,7 @@ struct Rest {
   std::string provider;          // UUID
   std::int64_t generation = -1;  // -1: not known
   bool reserved = false;
+  bool unburned = false;  // by its traits nobody burned what was given away of it: Cyborg's, say
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 

@@ -69,6 +69,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("rest_provider", record.rest.provider, younger);
   visit("rest_generation", record.rest.generation, younger);
   visit("rest_reserved", record.rest.reserved, younger);
+  visit("rest_unburned", record.rest.unburned, younger);
   visit.derived("device_state", to_string(device_state(record.stage)));
   visit.text("stage", record.stage, parse_stage);
   visit("epoch", record.epoch);

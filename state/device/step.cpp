@@ -117,7 +117,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
 Rest as_released(const Record& record) {
   if (record.release_generation < 0) return Rest{};
   return {record.provider, record.release_generation + (record.handed_over ? 0 : 1),
-          record.handed_over};
+          record.handed_over, record.flow == Flow::cyborg};
 }
 
 void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, WallMs now) {

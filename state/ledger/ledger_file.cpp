@@ -71,6 +71,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
     visit("rest_provider", entry.rest.provider, lenient);
     visit("rest_generation", entry.rest.generation, lenient);
     visit("rest_reserved", entry.rest.reserved, sparse);
+    visit("rest_unburned", entry.rest.unburned, sparse);
   }
   visit("handed_over", entry.handed_over, sparse);
   visit("accepted", entry.accepted, sparse);

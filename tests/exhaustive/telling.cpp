@@ -57,7 +57,7 @@ std::string Telling::said(const Rest& rest) const {
   constexpr std::int64_t kCounted = 4;
   if (rest.generation < 0) return "-";
   return fmt::format(
-      "{}{}{}", rest.provider == provider_.uuid, rest.reserved,
+      "{}{}{}{}", rest.provider == provider_.uuid, rest.reserved, rest.unburned,
       std::clamp<std::int64_t>(provider_.generation - rest.generation, -1, kCounted));
 }
 

@@ -640,3 +640,7 @@ unit_mutant(who_begins_hurries_always conductor handlers/conductor/conduct.cpp F
 unit_mutant(life_where_the_payload_says handlers handlers/bus/kick.cpp Kick.TellsOn*
   "an instance that moved away is heard of where it went"
   [[row.scope == KickScope::named_by_payload || publisher.empty();]] [[true;]])
+unit_mutant(todays_owner_burned_it_then conductor handlers/survey/unseen.cpp Unburned.*
+  "a tenancy of the time in which nobody burned the device leaves it on offer, dirty"
+  [[  const bool is_burned = !rest.unburned && !is_unburned(sighting);]]
+  [[  const bool is_burned = !is_unburned(sighting);]])

@@ -24,7 +24,7 @@ void World::chaos_tick() {
     default:
       break;  // nothing goes wrong
   }
-  scheduler.outside(rng.between(1'000, 60'000), [this] { chaos_tick(); });
+  scheduler.outside(rng.between(1'000, is_brief() ? 8'000 : 60'000), [this] { chaos_tick(); });
 }
 
 // Most faults do no harm at most times. Here they come when a record has just been written: what

@@ -282,7 +282,9 @@ void World::check_saved(const Record& record) {
   if (record.handed_over && record.stage == Stage::available &&
       !disk.certificates.contains(record.certificate_id)) {
     const Drive& drive = drive_of(slot);
-    if (drive.owner != 0 || drive.hidden_owner != 0 || drive.locked || drive.running) {
+    const bool exchanged = !record.serial.empty() && record.serial != drive.serial;
+    if (!exchanged &&
+        (drive.owner != 0 || drive.hidden_owner != 0 || drive.locked || drive.running)) {
       fail(to_string(record.address) + " is handed over to Cyborg's agent, and is not clean");
     }
   }
@@ -462,9 +464,12 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     }
     if (!slot.is_drive) return "";
   }
-  // Which drive stands unmanaged in a slot nothing shows.
-  if (record->stage == Stage::available && provider->inventory.reserved == 0 &&
-      (slot.managed || record->serial == drive_of(slot).serial) && record->certified_host_writes &&
+  // Which drive stands unmanaged in a slot nothing shows, nor what it counted where its provider
+  // has come back to where it was.
+  const bool shows_writes =
+      slot.managed || (record->serial == drive_of(slot).serial && !slot.counts_anew);
+  if (record->stage == Stage::available && provider->inventory.reserved == 0 && shows_writes &&
+      record->certified_host_writes &&
       *record->certified_host_writes != drive_of(slot).host_writes) {
     return "it was written to since it was certified, and is offered: " + state;
   }

@@ -52,8 +52,11 @@ void World::nova_boots(Slot& slot) {
   slot.phase = Phase::running;
   say(fmt::format("nova: a guest of {} runs on {}", slot.consumer, to_string(slot.address)));
   if (drive.running) return;  // it is being sanitized: the guest cannot write
-  if (is_unwatched() && drive.is_nvme() && rng.chance(0.4)) return guest_writes_nothing(slot);
-  if (options_.scripted || rng.chance(0.85)) {
+  const bool writes = is_brief() && options_.seed >= kBriefWritersFrom;
+  if (!writes && is_unwatched() && drive.is_nvme() && rng.chance(0.4)) {
+    return guest_writes_nothing(slot);
+  }
+  if (writes || options_.scripted || rng.chance(0.85)) {
     write_media(drive, slot.tenancy, rng.next() | 1U);
     slot.had_data = true;
     if (!options_.scripted && rng.chance(0.3) && drive.is_nvme()) {
@@ -85,7 +88,8 @@ void World::guest_leaves(Slot& slot) {
   if (!slot.managed) return;  // it stays where it was
   drive.driver.clear();
   if (!options_.scripted) {
-    rebind_later(slot.address, rng.chance(0.1) ? rng.between(0, 120'000) : rng.between(0, 15'000));
+    const std::int64_t at_most = is_brief() ? 200 : 15'000;
+    rebind_later(slot.address, rng.chance(0.1) ? rng.between(0, 120'000) : rng.between(0, at_most));
   }
 }
 
@@ -198,6 +202,7 @@ void World::nova_tick(std::size_t index) {
       slot.phase = Phase::none;
       break;
   }
+  if (is_brief() && slot.phase != Phase::none && rng.chance(0.7)) next_ms = rng.between(0, 200);
   scheduler.outside(next_ms, [this, index] { nova_tick(index); });
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -30,6 +31,13 @@ namespace {
 
 using reclaim::sim::World;
 using reclaim::sim::WorldOptions;
+
+// Where the seeds of each kind of world begin, besides the plain ones.
+constexpr std::array kKinds{reclaim::sim::kOwnStepsFrom,  reclaim::sim::kFunctionsFrom,
+                            reclaim::sim::kDisownsFrom,   reclaim::sim::kCyborgWritesFrom,
+                            reclaim::sim::kTenantsFrom,   reclaim::sim::kEndsToldFrom,
+                            reclaim::sim::kUnwatchedFrom, reclaim::sim::kFloodsFrom,
+                            reclaim::sim::kBriefFrom,     reclaim::sim::kBriefWritersFrom};
 
 struct Totals {
   std::uint64_t worlds = 0;
@@ -256,20 +264,12 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      // A ninth each: an operator has clean steps of his own; some devices are no drives; Cyborg
-      // writes to Placement; an operator disowns devices and names clean steps; drives go from one
-      // tenant to the next; Nova names what it is about to delete; nobody looks when it matters;
-      // and somebody sends a flood meanwhile.
-      const std::uint64_t own = count / 9;
-      for (const auto& [first, many] : {std::pair(base, count - 8 * own),
-                                        {base + reclaim::sim::kOwnStepsFrom, own},
-                                        {base + reclaim::sim::kFunctionsFrom, own},
-                                        {base + reclaim::sim::kCyborgWritesFrom, own},
-                                        {base + reclaim::sim::kDisownsFrom, own},
-                                        {base + reclaim::sim::kTenantsFrom, own},
-                                        {base + reclaim::sim::kEndsToldFrom, own},
-                                        {base + reclaim::sim::kUnwatchedFrom, own},
-                                        {base + reclaim::sim::kFloodsFrom, own}}) {
+      // As many of each kind as of the plain ones.
+      const std::uint64_t each = count / (kKinds.size() + 1);
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> kinds{
+          {base, count - kKinds.size() * each}};
+      for (const std::uint64_t kind : kKinds) kinds.emplace_back(base + kind, each);
+      for (const auto& [first, many] : kinds) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);

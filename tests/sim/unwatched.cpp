@@ -48,6 +48,8 @@ bool World::is_unwatched() const {
 }
 
 void World::draw_unwatched() {
+  // Placement answers as late as a life is long.
+  if (is_brief()) faults.slow = 0.1 + 0.06 * static_cast<double>(rng.below(10));
   if (rng.chance(0.4)) conductor_options.cyborg_owner = CyborgOwner::agent;
   conductor_options.agent_door = !conductor_options.manage_providers && rng.chance(0.3);
   conductor_options.first_sight = FirstSight::clean;
@@ -135,7 +137,7 @@ void World::agent_looks() {
     const Provider* provider = provider_of(slot_at(record.address));
     const bool waits = record.handed_over && record.waiting_for == kHandedOver;
     if (record.by_steps && record.stage == Stage::available && waits && provider != nullptr &&
-        record.rest == Rest{provider->row.uuid, provider->row.generation, true}) {
+        record.rest == Rest{provider->row.uuid, provider->row.generation, true, true}) {
       agent_unreserves(slot_at(record.address));
     }
   }

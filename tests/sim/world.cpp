@@ -389,7 +389,7 @@ void World::run_active() {
     scheduler.outside(rng.between(0, 60'000), [this] { agent_looks(); });
   }
   pass(rng.between(120'000, 1'200'000));
-  if (is_unwatched() && rng.chance(0.3)) worker_is_away();
+  if (is_unwatched() && rng.chance(is_brief() ? 0.7 : 0.3)) worker_is_away();
 }
 
 void World::run_quiet() {

@@ -148,6 +148,11 @@ inline constexpr std::uint64_t kUnwatchedFrom = 12'000'000'000'000'000ULL;
 // move here as well.
 inline constexpr std::uint64_t kFloodsFrom = 13'000'000'000'000'000ULL;
 
+// As kUnwatchedFrom, and lives are brief, absences long, Placement answers late, and faults come
+// several at once. From kBriefWritersFrom on each guest writes.
+inline constexpr std::uint64_t kBriefFrom = 14'000'000'000'000'000ULL;
+inline constexpr std::uint64_t kBriefWritersFrom = 15'000'000'000'000'000ULL;
+
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
 }
@@ -280,6 +285,7 @@ class World final {
 
   // unwatched.cpp
   [[nodiscard]] bool is_unwatched() const;
+  [[nodiscard]] bool is_brief() const { return !options_.scripted && options_.seed >= kBriefFrom; }
   void draw_unwatched();
   void guest_writes_nothing(Slot& slot);
   void tell_of_the_failed_build(const std::string& instance);

@@ -456,5 +456,58 @@ TEST_P(FailedBuild, AProviderThatIsMadeAnewIsNotTakenForTheOneThatWasCleaned) {
   EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
 
+// Two writes: Nova, which burns it, takes three for a tenancy. While nobody burns it one is enough.
+struct Unburned : Unseen {
+  void becomes(bool one_time_use, bool owner_cyborg) {
+    placement::ProviderRow& row = world->provider().row;
+    row.one_time_use = one_time_use;
+    row.owner_cyborg = owner_cyborg;
+    world->slots[0].cyborg = owner_cyborg && !one_time_use;
+    world->placement.touch(row.uuid);
+  }
+  void unseen_tenancy() {
+    const std::string uuid = world->provider().row.uuid;
+    ASSERT_TRUE(world->placement.allocate(uuid, "quick"));
+    write_media(world->drive(), 4711, 1);
+    world->placement.deallocate(uuid, "quick");
+  }
+  void expect_cleaned() {
+    world->pass(kHourMs);
+    EXPECT_EQ(world->drive().owner, 0U) << world->record().waiting_for;
+    EXPECT_EQ(world->provider().inventory.reserved, 0);
+  }
+};
+
+TEST_F(Unburned, WhileItsEntryDoesNotSayOneTimeUse) {
+  make(false);
+  becomes(false, false);
+  world->pass(5 * kMinuteMs);
+  unseen_tenancy();
+  world->pass(5 * kMinuteMs);
+  becomes(true, false);
+  expect_cleaned();
+}
+
+TEST_F(Unburned, WhileCyborgCallsItItsOwnToo) {
+  make(false);
+  becomes(true, true);
+  world->pass(5 * kMinuteMs);
+  unseen_tenancy();
+  world->pass(5 * kMinuteMs);
+  becomes(true, false);
+  expect_cleaned();
+}
+
+TEST_F(Unburned, BehindItsChangeFromCyborgToNova) {
+  make(false);
+  becomes(false, true);
+  world->pass(kHourMs);
+  world->kill_worker();
+  unseen_tenancy();
+  becomes(true, false);
+  world->start_worker();
+  expect_cleaned();
+}
+
 }  // namespace
 }  // namespace reclaim::sim

@@ -11,6 +11,17 @@ placement::ProviderView provider(std::int64_t generation, bool reserved,
   return {uuid, generation, {{"CUSTOM_NVME", 1, reserved ? 1 : 0}}, {}};
 }
 
+// As Placement shows one of Nova's that is for one use, or of Cyborg's.
+Sighting seen(Flow flow, std::int64_t generation, bool reserved, const std::string& uuid = "p") {
+  Sighting sighting;
+  sighting.view = provider(generation, reserved, uuid);
+  placement::ProviderRow row;
+  row.one_time_use = flow == Flow::nova;
+  row.owner_cyborg = flow == Flow::cyborg;
+  sighting.rows.push_back(row);
+  return sighting;
+}
+
 // The fewest writes that a tenancy takes, from how its device was seen to how it is found.
 struct Tenancy {
   Flow flow;
@@ -24,14 +35,13 @@ class ATenancy : public ::testing::TestWithParam<Tenancy> {};
 
 TEST_P(ATenancy, TakesSoManyWritesAndFewerAskNothing) {
   const Tenancy& tenancy = GetParam();
-  const Rest rest{"p", 7, tenancy.was_reserved};
+  const Rest rest = rest_of(seen(tenancy.flow, 7, tenancy.was_reserved));
   for (std::int64_t writes = 0; writes < tenancy.writes; ++writes) {
-    EXPECT_FALSE(
-        may_have_had_a_tenant(rest, tenancy.flow, provider(7 + writes, tenancy.is_reserved)))
+    EXPECT_FALSE(may_have_had_a_tenant(rest, seen(tenancy.flow, 7 + writes, tenancy.is_reserved)))
         << writes << " writes: " << tenancy.as;
   }
   EXPECT_TRUE(
-      may_have_had_a_tenant(rest, tenancy.flow, provider(7 + tenancy.writes, tenancy.is_reserved)))
+      may_have_had_a_tenant(rest, seen(tenancy.flow, 7 + tenancy.writes, tenancy.is_reserved)))
       << tenancy.as;
 }
 
@@ -50,13 +60,28 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Unseen, AnotherProviderAndOneThatCountsFromTheStartMayHaveHadAnybody) {
   const Rest rest{"p", 7, false};
   for (const Flow flow : {Flow::nova, Flow::cyborg}) {
-    EXPECT_TRUE(may_have_had_a_tenant(rest, flow, provider(7, false, "q")));
-    EXPECT_TRUE(may_have_had_a_tenant(rest, flow, provider(3, false)));
+    EXPECT_TRUE(may_have_had_a_tenant(rest, seen(flow, 7, false, "q")));
+    EXPECT_TRUE(may_have_had_a_tenant(rest, seen(flow, 3, false)));
   }
 }
 
 TEST(Unseen, WhereNoGenerationIsKnownNothingIsAsked) {
-  EXPECT_FALSE(may_have_had_a_tenant(Rest{}, Flow::cyborg, provider(70, false)));
+  EXPECT_FALSE(may_have_had_a_tenant(Rest{}, seen(Flow::cyborg, 70, false)));
+}
+
+// Its life may lie in the time in which nobody burned it.
+TEST(Unseen, OneWriteIsATenancyWhereTheDeviceWasNotBurnedThenOrIsNotNow) {
+  const Rest burned = rest_of(seen(Flow::nova, 7, false));
+  const Rest of_cyborgs = rest_of(seen(Flow::cyborg, 7, false));
+  EXPECT_FALSE(may_have_had_a_tenant(burned, seen(Flow::nova, 8, false)));
+  EXPECT_TRUE(may_have_had_a_tenant(of_cyborgs, seen(Flow::nova, 8, false)));
+  EXPECT_TRUE(may_have_had_a_tenant(burned, seen(Flow::cyborg, 8, false)));
+  Sighting often = seen(Flow::nova, 7, false);
+  often.rows.front().one_time_use = false;
+  EXPECT_TRUE(may_have_had_a_tenant(rest_of(often), seen(Flow::nova, 8, false)));
+  Sighting both = seen(Flow::nova, 8, false);
+  both.rows.front().owner_cyborg = true;
+  EXPECT_TRUE(may_have_had_a_tenant(burned, both));
 }
 
 struct Answer : ::testing::Test {
@@ -65,7 +90,7 @@ struct Answer : ::testing::Test {
     record.rest = {"p", 7, false};
     record.certified_host_reads = 100;
     record.certified_host_writes = 50;
-    sighting.view = provider(8, false);
+    sighting = seen(Flow::cyborg, 8, false);
     sighting.drive.emplace();
     counts(100, 50);
   }

@@ -198,6 +198,7 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "rest_provider",
                                           "rest_generation",
                                           "rest_reserved",
+                                          "rest_unburned",
                                           "timeline"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;

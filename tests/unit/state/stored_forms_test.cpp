@@ -82,7 +82,7 @@ Record full_record() {
   record.verification = "{}";
   record.verified_at = kLater;
   record.release_generation = 17;
-  record.rest = {"p0", 16, true};
+  record.rest = {"p0", 16, true, true};
   record.findings = "{}";
   record.enrolment = "{}";
   record.accepted = true;
@@ -170,6 +170,7 @@ TEST(StoredForms, ARecord) {
       "request_id=req\n"
       "resource_class=rc\n"
       "rest_generation=16\nrest_provider=p0\nrest_reserved=true\n"
+      "rest_unburned=true\n"
       "serial=X\xFFY\n"
       "stage=verifying\n"
       "stage_since=2025-11-20T21:22:44.123Z\n"
@@ -252,6 +253,7 @@ TEST(StoredForms, ARecord) {
             "request_id=\n"
             "resource_class=\n"
             "rest_generation=-1\nrest_provider=\nrest_reserved=false\n"
+            "rest_unburned=false\n"
             "serial=\n"
             "stage=available\n"
             "stage_since=\n"
