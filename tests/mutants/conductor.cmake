@@ -644,3 +644,7 @@ unit_mutant(todays_owner_burned_it_then conductor handlers/survey/unseen.cpp Unb
   "a tenancy of the time in which nobody burned the device leaves it on offer, dirty"
   [[  const bool is_burned = !rest.unburned && !is_unburned(sighting);]]
   [[  const bool is_burned = !is_unburned(sighting);]])
+unit_mutant(the_ledger_keeps_the_first_kind conductor handlers/conductor/assessor.cpp
+  FunctionSteps.WhatOnlyItsDirt*
+  "a card that was away when it was first recorded waits as a drive once Redis lost its record"
+  [[  if (record.cleanable()) entry.by_steps = facts.by_steps.value_or(record.by_steps);]] [[]])

@@ -192,6 +192,7 @@ TEST_F(FunctionSteps, WhatOnlyItsDirtIsKnownOfIsWhatTheHostShows) {
   world->drive().present = true;
   look();
   EXPECT_TRUE(world->record().by_steps);
+  EXPECT_TRUE(world->disk.entries.begin()->second.by_steps) << "Redis may lose the record again";
   expect_reserved(Stage::pending_cleaning);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("--enrol` accepts it"));
   world->command("enrol", world->slots.front().address);
