@@ -382,6 +382,15 @@ bool Assessor::is_watched(const PciAddress& address) const {
          !seen(address).other_kind;
 }
 
+void Assessor::see_on_offer(const PciAddress& address, const std::string& provider) {
+  if (!is_watched(address) || !reserver_.reserve(address, provider)) return;
+  const Device& device = devices_.at(address);
+  if (device.quarantined || is_busy(device.record.stage)) return;
+  Facts facts;
+  if (device.record.stage != Stage::allocated) facts.detail = device.record.waiting_for;
+  context_.post(address, Event{Trigger::reserved_dropped, 0, std::move(facts)});
+}
+
 std::vector<Watched> Assessor::to_be_watched() const {
   std::vector<Watched> out;
   for (const auto& [address, device] : devices_) {

@@ -106,7 +106,9 @@ class Assessor final {
 
   // What the close watch looks at between two surveys: what is not clean.
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
-  [[nodiscard]] bool is_watched(const PciAddress& address) const;
+  // It saw one of them un-reserved, by whoever's hand: that is reserved, and told as what a survey
+  // sees.
+  void see_on_offer(const PciAddress& address, const std::string& provider);
 
  private:
   struct Seen {
@@ -137,6 +139,7 @@ class Assessor final {
   void know_of_switches(Sighting& sighting);
   void know_who_followed(Sighting& sighting, const Record& record);
   void know_what_was_seen(Sighting& sighting);
+  [[nodiscard]] bool is_watched(const PciAddress& address) const;
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void say_mismatch(const PciAddress& address, const Assessment& assessment);
 

@@ -161,7 +161,8 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
     case EffectKind::drop:
       return drop(address);
     case EffectKind::reserve:
-      return reserver_.reserve(address, devices_.at(address).record.provider);
+      reserver_.reserve(address, devices_.at(address).record.provider);
+      return;
   }
 }
 

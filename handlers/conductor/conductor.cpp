@@ -106,7 +106,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           ports.providers, ports.timers, ports.clock, {options_.watch_ms, options_.retry_max_ms},
           [this] { return assessor_.to_be_watched(); },
           [this](const PciAddress& address, const std::string& provider) {
-            if (!stopping_ && assessor_.is_watched(address)) reserver_.reserve(address, provider);
+            if (!stopping_) assessor_.see_on_offer(address, provider);
           }) {
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;

@@ -11,6 +11,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+constexpr std::int64_t kLookAgainMs = 1'000;  // an order waits for another survey
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 constexpr std::size_t kOrdersWaitingMax = 256;
@@ -71,7 +72,8 @@ void OrderDesk::let_wait(const Order& order, bool again) {
     waiting_.pop_front();
   }
   waiting_.push_back(order);
-  if (again) return;
+  // The survey that it waited for came while its record was being written, say.
+  if (again) return context_.want_survey(kLookAgainMs);
   context_.ports.log.info(
       log_name::kConductor,
       fmt::format("order {} of {} waits for the next survey, or behind another",

@@ -14,14 +14,17 @@ constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are 
 
 }  // namespace
 
-void Reserver::reserve(const PciAddress& address, const std::string& provider) {
-  if (!context_.stays_ours(address) || context_.options.observes()) return;
-  if (!tries_[address].under_way.insert(provider).second) return;
+bool Reserver::reserve(const PciAddress& address, const std::string& provider) {
+  if (!context_.stays_ours(address) || context_.options.observes()) return false;
+  Tries& tries = tries_[address];
+  if (!tries.under_way.insert(provider).second) return false;
   context_.ports.log.warning(
       log_name::kConductor,
       fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
                   to_string(address)));
+  const bool is_first = tries.retry_ms == 0;
   ledger_.note_offered(address, [this, address, provider] { put(address, provider); });
+  return is_first;
 }
 
 void Reserver::nothing_to_reserve(const PciAddress& address) {

@@ -21,7 +21,8 @@ class Reserver final {
   Reserver(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence)
       : context_(context), ledger_(ledger), fence_(fence) {}
 
-  void reserve(const PciAddress& address, const std::string& provider);
+  // Whether this is the first try of it: none is under way, and the one before was not refused.
+  bool reserve(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
   void nothing_to_reserve(const PciAddress& address);
   // How often a device was reserved in the middle of its cleaning.

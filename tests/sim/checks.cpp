@@ -479,7 +479,8 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     }
     // Our own reservation looks like an operator's hand, when neither the ledger nor Redis could
     // keep it. What is no hand's says why it is reserved.
-    const bool like_a_hold = slot.like_a_hand || slot.reserved_unnoted || slot.counts_anew;
+    const bool like_a_hold =
+        slot.like_a_hand || slot.reserved_unnoted || slot.counts_anew || provider->former_was_meant;
     if (provider->inventory.reserved != 0 &&
         (!record->held || (!like_a_hold && record->waiting_for.empty()))) {
       return "reserved for nothing, or without a word: " + state;

@@ -203,6 +203,7 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
     return Error{Errc::conflict, "409 concurrent_update", 409};
   }
   provider->inventory.reserved = reserved;
+  provider->former_was_meant = false;
   moved(*provider);
   if (on_written) on_written(*provider);
   if (reserved == 0) {
@@ -257,7 +258,12 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
     }
     if (rng_.chance(faults_.put_lost_not)) return answer(Error{Errc::unknown, "lost (not done)"});
     if (rng_.chance(faults_.put_lost_late)) {
-      const auto make = [this, view, reserved] { (void)write(view, reserved); };
+      const Provider* meant = find(view.uuid);
+      const auto make = [this, view, reserved, made = meant == nullptr ? 0 : meant->made] {
+        if (!write(view, reserved)) return;
+        Provider& written = providers_.at(view.uuid);
+        written.former_was_meant = written.made != made;
+      };
       if (keep_late) {
         keep_late(view, reserved, make);
       } else {
@@ -284,6 +290,7 @@ Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool
   provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, owner_cyborg};
   provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};
   provider.modified_s = servers_clock_s();
+  provider.made = ++made_;
   offered_ms_[name] = scheduler_.now_ms();
   return provider;
 }

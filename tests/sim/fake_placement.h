@@ -32,6 +32,8 @@ struct Provider {
   std::vector<std::string> consumers;
   Offered offered = Offered::by_nova;  // who dropped `reserved` last, while it is 0
   std::int64_t modified_s = 0;         // by the clock of the server that did it
+  std::uint64_t made = 0;              // which one of all that were made
+  bool former_was_meant = false;  // written last by a late request, for the one of its UUID before
 };
 
 class FakePlacement final : public placement::Providers {
@@ -145,6 +147,7 @@ class FakePlacement final : public placement::Providers {
   bool away_ = false;
   bool read_only_ = false;
   std::uint64_t next_uuid_ = 0x100;
+  std::uint64_t made_ = 0;
   std::map<std::string, Provider> providers_;
   std::int64_t root_generation_ = 1;
   std::int64_t root_modified_s_ = 0;

@@ -55,9 +55,9 @@ void World::send_of_flood(Slot& slot, Flood kind) {
 // An instance runs, and the device is in the pool by its record.
 void World::check_seen(Slot& slot) {
   const Record* record = store.last_saved(slot.address);
-  const bool unseen = has_floods() && conductor && started && !store.away() && slot.ours &&
-                      slot.is_drive && slot.phase == Phase::running && record != nullptr &&
-                      record->stage == Stage::available;
+  const bool unseen = has_floods() && conductor && started && !store.away() && !disk.full &&
+                      slot.ours && slot.is_drive && slot.phase == Phase::running &&
+                      record != nullptr && record->stage == Stage::available;
   check_ends(unseen, slot.unseen_since_ms, prompt_ ? kSeenWithinMs : kSeenWithinAtWorstMs,
              fmt::format("{} has {}, unseen", slot.instance, to_string(slot.address)));
 }

@@ -338,7 +338,7 @@ sim_tenants_mutant(survey_counts_from_its_beginning handlers/conductor/assessor.
   [[    here.followed_since = MonoMs{0};]])
 sim_mutant(held_without_a_word handlers/survey/hold.cpp
   "what a tenant or a failed build left reserved stays so for good, and nobody is told why"
-  [[  if (may_have_had_a_tenant(last_rest(record, ledger), record.flow, *sighting.view)) {]]
+  [[  if (may_have_had_a_tenant(last_rest(record, ledger), sighting)) {]]
   [[  if (false) {]])
 
 # Whom notifications alone tell of.

@@ -312,7 +312,8 @@ class Life {
     Record& record = devices_[kAddress].record;
     if (why_ == Why::unclean) {
       record.certificate_id = wanted_ ? "" : "c1";
-      return wanted_ && !view.burned() ? worker_->reserver.reserve(kAddress, kProvider) : void();
+      if (wanted_ && !view.burned()) worker_->reserver.reserve(kAddress, kProvider);
+      return;
     }
     Sighting sighting;
     sighting.address = kAddress;
