@@ -10,7 +10,7 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+constexpr std::int64_t kSoonMs = 200;         // the survey that shows what a command did
 constexpr std::int64_t kLookAgainMs = 1'000;  // an order waits for another survey
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
