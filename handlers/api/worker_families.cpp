@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "handlers/worker_metric_rows.h"
+#include "state/base/text.h"
 #include "state/base/visible.h"
 
 namespace reclaim::api {
@@ -15,13 +16,14 @@ namespace {
 constexpr std::size_t kLineMax = 4'096;
 constexpr std::string_view kCounterEnd = "_total";
 
-// As prometheus-cpp writes them; RE2 takes UTF-8 alone.
+// As prometheus-cpp writes them.
 const re2::RE2& label_pattern() {
   static const re2::RE2 kPattern(R"re(([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)")re");
   return kPattern;
 }
 const re2::RE2& value_pattern() {
-  static const re2::RE2 kPattern(R"re(\} [0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)re");
+  // No number that is too large for a double: one ends the scrape of all hosts.
+  static const re2::RE2 kPattern(R"re(\} [0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[+-]?[0-9]{1,2})?)re");
   return kPattern;
 }
 
@@ -94,7 +96,7 @@ void WorkerFamilies::add(std::string_view host, std::string_view text) {
 void WorkerFamilies::add_line(std::string_view host, std::string_view line,
                               std::set<std::string_view>& seen) {
   const std::size_t bracket = line.find('{');
-  if (line.size() > kLineMax || bracket == std::string_view::npos) return;
+  if (line.size() > kLineMax || bracket == std::string_view::npos || !is_utf8(line)) return;
   const std::string_view sample = line.substr(0, bracket);
   const auto row = row_of(sample);
   if (!row || !is_sample(worker_metric_rows()[*row], sample, line.substr(bracket), host)) return;

@@ -15,6 +15,9 @@ constexpr std::int64_t kLookAgainMs = 1'000;  // an order waits for another surv
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 constexpr std::size_t kOrdersWaitingMax = 256;
+constexpr std::string_view kJudgedBefore =
+    "this order, or a later one for the device, was judged before: issue it again; if that does "
+    "not help, the clock of a machine that gives orders is ahead";
 
 }  // namespace
 
@@ -32,7 +35,10 @@ void OrderDesk::take(const Order& order) {
 void OrderDesk::judge(const Order& order, bool again) {
   const bool to_be_proven = has_to_be_proven(order);
   if (to_be_proven) {
-    if (const std::string why = why_not_believed(order); !why.empty()) return answer(order, why);
+    if (const std::string why = why_not_believed(order); !why.empty()) {
+      remember_if_ahead(order);
+      return answer(order, why);
+    }
   }
   std::string refusal = why_not(order);
   if (refusal.empty() && has_to_wait(order)) return let_wait(order, again);
@@ -175,6 +181,7 @@ std::string OrderDesk::why_not_believed(const Order& order) const {
     return "it is not authenticated: issue it as root on the host itself, or set [security] "
            "order_key_file to the master key there, and to this host's own here";
   }
+  if (refused_ahead_.contains({order.address, order.issued_at})) return std::string(kJudgedBefore);
   const WallMs now = context_.ports.clock.now().wall;
   if (now.ms - order.issued_at.ms > kOrderLifeMs) {
     return "it was not issued within the last hour by this host's clock; issue it again";
@@ -188,10 +195,20 @@ std::string OrderDesk::why_not_believed(const Order& order) const {
   const auto at = parse_pci_address(order.address);
   const LedgerEntry* known = at ? context_.on_ledger(*at) : nullptr;
   if (known != nullptr && order.issued_at <= known->ordered_at) {
-    return "this order, or a later one for the device, was judged before: issue it again; if that "
-           "does not help, the clock of a machine that gives orders is ahead";
+    return std::string(kJudgedBefore);
   }
   return {};
+}
+
+// It is no later order that the device has judged, and yet a copy of it must not pass when the
+// clock has come to it.
+void OrderDesk::remember_if_ahead(const Order& order) {
+  const std::int64_t now_ms = context_.ports.clock.now().wall.ms;
+  std::erase_if(refused_ahead_,
+                [now_ms](const auto& each) { return now_ms - each.second.ms > kOrderLifeMs; });
+  if (is_proven(order) && order.issued_at.ms - now_ms > kIssuedAheadMaxMs) {
+    refused_ahead_.emplace(order.address, order.issued_at);
+  }
 }
 
 // Whatever is decided: what was refused now must not be put back by somebody else, and pass later.

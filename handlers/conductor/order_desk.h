@@ -58,6 +58,7 @@ class OrderDesk final {
   // Whether it is believed only if it is proven.
   [[nodiscard]] bool has_to_be_proven(const Order& order) const;
   [[nodiscard]] std::string why_not_believed(const Order& order) const;
+  void remember_if_ahead(const Order& order);
   [[nodiscard]] std::string why_not(const Order& order) const;
   [[nodiscard]] bool proves_anew(const Order& order, const PciAddress& address);
   void use_up(const PciAddress& address, const Order& order, const std::string& refusal);
@@ -70,6 +71,9 @@ class OrderDesk final {
   // that follow wait.
   std::set<PciAddress> accepting_;
   std::map<PciAddress, WallMs> proven_;  // when the last one that was carried out was issued
+  // Address, and when it was issued, of those that were refused because their clock was ahead, for
+  // as long as a copy would be believed. This run's.
+  std::set<std::pair<std::string, WallMs>> refused_ahead_;
 };
 
 }  // namespace reclaim

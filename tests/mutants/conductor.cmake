@@ -648,3 +648,15 @@ unit_mutant(the_ledger_keeps_the_first_kind conductor handlers/conductor/assesso
   FunctionSteps.WhatOnlyItsDirt*
   "a card that was away when it was first recorded waits as a drive once Redis lost its record"
   [[  if (record.cleanable()) entry.by_steps = facts.by_steps.value_or(record.by_steps);]] [[]])
+unit_mutant(the_close_watch_tells_nobody conductor handlers/conductor/assessor.cpp
+  Audit.AReleaseByAnotherHand*
+  "a dirty device that somebody un-reserves is reserved again, and no journal has it"
+  [[  context_.post(address, Event{Trigger::reserved_dropped, 0, std::move(facts)});]] [[]])
+unit_mutant(an_order_that_waits_again_is_left conductor handlers/conductor/order_desk.cpp
+  Disown.WhatWasBegun*
+  "an order that comes while its device's record is written waits for the periodic survey"
+  [[  if (again) return context_.want_survey(kLookAgainMs);]] [[  if (again) return;]])
+unit_mutant(a_clock_that_is_ahead_uses_up_nothing conductor handlers/conductor/order_desk.cpp
+  Orders.*
+  "an order that was refused because its clock was ahead is carried out later, from a copy"
+  [[    refused_ahead_.emplace(order.address, order.issued_at);]] [[]])

@@ -83,9 +83,9 @@ sim_mutant(drive_not_asked_again handlers/conductor/release.cpp
 ]] "")
 sim_mutant(never_reserves handlers/conductor/reserver.cpp
   "a dirty drive that Nova offers again stays on offer"
-  [[  if (!tries_[address].under_way.insert(provider).second) return;
+  [[  if (!tries.under_way.insert(provider).second) return false;
 ]]
-  [[  if (tries_[address].due_ms + 1 != 0) return;
+  [[  if (tries.due_ms + 1 != 0) return false;
 ]])
 
 # Ending well.

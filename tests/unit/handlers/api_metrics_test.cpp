@@ -206,6 +206,11 @@ TEST_F(ApiMetricsTest, WhatIsNoSampleOfItsOwnHostIsLeftOut) {
       "reclaim_kicks_total{host=\"compute-1\",__name__=\"up\"} 1\n"
       "reclaim_kicks_total{host=\"compute-1\",le=\"1\"} 1\n"
       "reclaim_kicks_total{host=\"compute-1\",reason=\"\xff\"} 1\n"
+      "reclaim_kicks_total{host=\"compute-1\",reason=\"\xed\xa0\x80\"} 1\n"  // a lone surrogate
+      "reclaim_kicks_total{host=\"compute-1\"} 1e999\n"
+      "reclaim_kicks_total{host=\"compute-1\"} " +
+      std::string(400, '9') +
+      "\n"
       "reclaim_kicks_total{host=\"compute-1\",reason=\"\\x\"} 1\n"
       "reclaim_kicks_total{reason=\"a\"} 1\n"
       "reclaim_kicks_total{} 1\n"

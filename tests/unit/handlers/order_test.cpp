@@ -520,6 +520,9 @@ TEST_F(Orders, AnOldOneIsNotCarriedOut) {
   EXPECT_THAT(answer(again), HasSubstr("within the last hour"));
   again.issued_at = WallMs{world->scheduler.now().wall.ms + 10 * kMinuteMs};
   EXPECT_THAT(answer(again), HasSubstr("600 s ahead of this host's clock: set both clocks"));
+  world->pass(10 * kMinuteMs);
+  again.request_id = "req-copy";
+  EXPECT_THAT(answer(again), HasSubstr("was judged before")) << "a copy, when the clock is there";
   EXPECT_EQ(world->record().stage, Stage::error);
 }
 
