@@ -46,7 +46,10 @@ void check_mirror(const config::Settings& settings, Chart& chart) {
   const auto owed =
       mirror_owed({settings.state_path, settings.host, settings.mirror_dir, to_command});
   if (!owed.ok()) {
-    return chart.error(std::string(kCheck), owed.error().what, "run doctor as the worker runs");
+    return chart.error(std::string(kCheck), owed.error().what,
+                       owed.error().code == Errc::conflict
+                           ? "stop the worker first: docs/certificate.md, Mirror"
+                           : "run doctor as the worker runs");
   }
   if (to_folder) tell(owed->to_folder, settings.mirror_dir, chart);
   if (to_command) tell(owed->to_command, settings.mirror_command, chart);

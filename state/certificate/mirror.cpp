@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -61,16 +62,34 @@ Status make_folder(const std::string& mirror_dir, const std::string& folder) {
   return Error{Errc::invalid, folder + " is not a folder: move it away"};
 }
 
+std::set<std::string> names_of(const std::vector<ChainFile>& files) {
+  std::set<std::string> names;
+  for (const ChainFile& file : files) names.insert(file.name);
+  return names;
+}
+
+// A chain that was put back from a backup, or begun anew, is another one than the copy, which is
+// whole, and stays so.
 Result<std::vector<std::string>> missing_in(const std::string& folder,
                                             const std::vector<ChainFile>& files) {
   const auto copied = list_chain(folder);
   if (!copied.ok()) return copied.error();
-  std::set<std::string> names;
-  for (const ChainFile& file : copied->files) names.insert(file.name);
-  std::vector<std::string> missing;
-  for (const ChainFile& file : files) {
-    if (!names.contains(file.name)) missing.push_back(file.name);
+  const std::set<std::string> here = names_of(files);
+  const std::set<std::string> there = names_of(copied->files);
+  std::vector<std::string> strange;
+  std::set_difference(there.begin(), there.end(), here.begin(), here.end(),
+                      std::back_inserter(strange));
+  if (!strange.empty()) {
+    return Error{Errc::conflict,
+                 fmt::format("{} has {}, which this host's chain does not have, and nothing is "
+                             "copied, so that the two are not mixed: where a new chain was begun, "
+                             "move {} away; where certificates were restored from a backup, put "
+                             "the mirror's in their place",
+                             folder, strange.front(), folder)};
   }
+  std::vector<std::string> missing;
+  std::set_difference(here.begin(), here.end(), there.begin(), there.end(),
+                      std::back_inserter(missing));
   return missing;
 }
 

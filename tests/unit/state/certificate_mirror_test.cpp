@@ -128,6 +128,21 @@ TEST_F(MirrorTest, WhatIsThereIsNotWrittenAgain) {
   EXPECT_THAT(mirror_owed(places_)->to_folder, IsEmpty());
 }
 
+// An older copy of the chain was put back, and goes on with entries of its own.
+TEST_F(MirrorTest, TwoHistoriesAreNotMixed) {
+  keep(3);
+  ASSERT_TRUE(all().ok());
+  const fs::path newest = path_of(3);
+  fs::rename(newest,
+             newest.parent_path().string() + "/000000003-" + std::string(36, 'f') + ".json");
+  const Status copied = all();
+  ASSERT_FALSE(copied.ok());
+  EXPECT_THAT(copied.error().what, AllOf(HasSubstr(copy_ + " has " + newest.filename().string()),
+                                         HasSubstr("put the mirror's in their place")));
+  EXPECT_EQ(mirror_owed(places_).error().code, Errc::conflict);
+  EXPECT_THAT(check_chain(copy_, keys())->problems, IsEmpty());
+}
+
 TEST_F(MirrorTest, TheCommandGetsEachInItsOrderUntilItTakesIt) {
   keep(3);
   places_.has_command = true;
