@@ -34,7 +34,10 @@ class Consumer final {
                                         link_->ack(delivery.tag, delivery.incarnation);
                                       }
                                     },
-                                    nullptr});
+                                    nullptr,
+                                    [this](const std::vector<BusQueue>& queues) {
+                                      looks_.push_back(queues);
+                                    }});
     CHECK(made.ok());
     link_ = std::move(*made);
     link_->start();
@@ -77,6 +80,8 @@ class Consumer final {
   listener::AmqpLink& link() { return *link_; }
   std::vector<std::string>& bodies() { return bodies_; }
   std::vector<std::pair<std::uint64_t, std::uint64_t>>& tags() { return tags_; }
+  // What each look at the queues of Nova's notifier found.
+  const std::vector<std::vector<BusQueue>>& looks() const { return looks_; }
   const listener::AmqpDelivery& last() const { return last_; }
 
  private:
@@ -85,6 +90,7 @@ class Consumer final {
   std::unique_ptr<listener::AmqpLink> link_;
   std::vector<std::string> bodies_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> tags_;
+  std::vector<std::vector<BusQueue>> looks_;
   listener::AmqpDelivery last_;
   bool stopped_ = false;
 };
