@@ -13,8 +13,7 @@ namespace {
 constexpr const char* kCheck = "queues";
 
 std::string text_of(const BusQueue& queue) {
-  return fmt::format("{} ({} messages, {} consumers)", queue.name, queue.messages,
-                     queue.consumers);
+  return fmt::format("{} ({} messages, {} consumers)", queue.name, queue.messages, queue.consumers);
 }
 
 }  // namespace
@@ -33,10 +32,10 @@ void judge_queues(const Result<std::vector<BusQueue>>& queues,
     (queue.unread() && !is_drained ? unread : fine).push_back(text_of(queue));
   }
   if (!unread.empty()) {
-    return chart.warning(kCheck,
-                         fmt::format("nobody reads {}: each event of Nova's stays there",
-                                     fmt::join(unread, ", ")),
-                         kUnreadRemedy);
+    return chart.warning(
+        kCheck,
+        fmt::format("nobody reads {}: each event of Nova's stays there", fmt::join(unread, ", ")),
+        kUnreadRemedy);
   }
   if (fine.empty()) return chart.ok(kCheck, "Nova's notifier has declared none yet");
   chart.ok(kCheck, fmt::format("of Nova's notifier, none waits unread: {}", fmt::join(fine, ", ")));

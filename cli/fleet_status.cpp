@@ -45,10 +45,9 @@ void tell_of_queues(FleetStatus& out, const HostInfo& info, WallMs now,
   if (info.unread_queues.empty() || now.ms - info.unread_since.ms < kUnreadForMs) return;
   for (const std::string& queue : info.unread_queues) {
     if (!told.insert(queue).second) continue;
-    out.attention.push_back(
-        {info.host, "", age_s(now, info.unread_since),
-         fmt::format("RabbitMQ's queue {} holds messages that nobody reads: {}", queue,
-                     kUnreadRemedy)});
+    out.attention.push_back({info.host, "", age_s(now, info.unread_since),
+                             fmt::format("RabbitMQ's queue {} holds messages that nobody reads: {}",
+                                         queue, kUnreadRemedy)});
   }
 }
 

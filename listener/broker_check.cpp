@@ -33,8 +33,8 @@ Result<std::optional<BusQueue>> look_at_queue(amqp_connection_state_t connection
   (void)amqp_channel_open(connection, kConsumeChannel);
   const Status opened = check_reply(connection, amqp_get_rpc_reply(connection));
   if (!opened) return opened.error();
-  const amqp_queue_declare_ok_t* answer = amqp_queue_declare(
-      connection, kConsumeChannel, bytes(name), 1, 0, 0, 0, amqp_empty_table);
+  const amqp_queue_declare_ok_t* answer =
+      amqp_queue_declare(connection, kConsumeChannel, bytes(name), 1, 0, 0, 0, amqp_empty_table);
   const Status found = check_reply(connection, amqp_get_rpc_reply(connection));
   if (!found && found.error().code == Errc::not_found) return std::optional<BusQueue>();
   if (!found) return found.error().wrap(fmt::format("queue '{}'", name));

@@ -22,9 +22,9 @@ std::vector<std::string> UnreadQueues::names() const {
 }
 
 WallMs UnreadQueues::since() const {
-  const auto first = std::min_element(
-      since_.begin(), since_.end(),
-      [](const auto& a, const auto& b) { return a.second.ms < b.second.ms; });
+  const auto first =
+      std::min_element(since_.begin(), since_.end(),
+                       [](const auto& a, const auto& b) { return a.second.ms < b.second.ms; });
   return first == since_.end() ? WallMs{} : first->second;
 }
 

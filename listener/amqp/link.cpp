@@ -12,7 +12,7 @@ namespace reclaim::listener {
 namespace {
 
 constexpr int kGoodbyeTimeoutMs = 2'000;
-constexpr int kFirstQueueLookMs = 1'000;  // after the connection
+constexpr int kFirstQueueLookMs = 1'000;         // after the connection
 constexpr std::int64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
 constexpr std::size_t kNameBytesMax = 255;       // AMQP's short strings
 

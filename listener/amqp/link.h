@@ -189,7 +189,7 @@ class AmqpLink final {
   std::optional<AmqpExchangeWatch> watch_;
   AmqpQueueMemory queue_memory_;
   std::optional<AmqpQueueWatch> queue_watch_;  // none: no connection, or nothing to look at
-  std::deque<Outgoing> outgoing_;  // bounded by the prefetch
+  std::deque<Outgoing> outgoing_;              // bounded by the prefetch
   bool pumping_ = false;
   bool cancelled_by_broker_ = false;  // why the frames just read ended the connection
   std::uint64_t connected_at_ms_ = 0;

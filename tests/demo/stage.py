@@ -89,7 +89,7 @@ class Stage:
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
         self.worker.write_config(more)
         self.worker.as_operator().install()
-        self.worker.start(debug=False)
+        self.worker.start()  # at DEBUG, which names each guard
 
     def follow(self, story, ended):
         """Tells what the log says, from where it was told last, until ended() is true."""

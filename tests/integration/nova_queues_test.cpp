@@ -141,8 +141,8 @@ TEST_F(NovaQueues, TheReadmesPolicyKeepsThemEmptyAndRefusesNovaNothing) {
   }());
   const std::vector<BusQueue> empty = {{"versioned_notifications.info", 0, 0},
                                        {"notifications.info", 0, 0}};
-  EXPECT_TRUE(consumer.wait(
-      [&] { return !consumer.looks().empty() && consumer.looks().back() == empty; }));
+  EXPECT_TRUE(
+      consumer.wait([&] { return !consumer.looks().empty() && consumer.looks().back() == empty; }));
   consumer.stop();
 }
 

@@ -46,6 +46,7 @@ class MainJob(EndToEnd):
         self.assertEqual(made.worker.field(SECOND, "device_state"), "allocated")
         self.assertEqual(made.worker.field(FIRST, "instance"), "")  # its tenancy is over
         self.check_time_line(made, published)
+        self.check_the_log_is_short(made)
         self.check_certificate(made)
         self.check_every_message_is_settled(made)
         self.check_what_was_measured(made)
@@ -69,6 +70,17 @@ class MainJob(EndToEnd):
         code, out, err = made.worker.command("device", "show", SECOND, "--timeline", "-f", "json")
         self.assertEqual((code, json.loads(out)), (0, []))
         self.assertIn("has no cleaning of " + SECOND, err)
+
+    def check_the_log_is_short(self, made):
+        """One line a stage and step; the rest is in the certificate, and at DEBUG."""
+        lines = [line for line in made.worker.log_text().splitlines() if FIRST in line]
+        told = [line for line in lines if " INFO " in line]
+        moved = [line for line in told if re.search(r" \w+ -> \w+ \(\w+\): ", line)]
+        self.assertGreater(len(moved), 10)
+        self.assertEqual(told, moved, "what is told besides the transitions")
+        self.assertLess(len(told), 30)
+        self.assertRegex("\n".join(lines), r" DEBUG reclaim\.guards .*passed")
+        self.assertRegex("\n".join(lines), r" DEBUG reclaim\.nvme .*accepted by the drive")
 
     def check_what_was_measured(self, made):
         """Told each 15 s."""
