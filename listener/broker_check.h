@@ -1,5 +1,6 @@
 // `reclaim doctor`'s look at the bus: every broker host is logged in to, and the exchanges are
-// looked for; and the queues of Nova's notifier. Nothing is declared and nothing consumed. Blocks; thread: the caller's.
+// looked for; and the queues of Nova's notifier. Nothing is declared and nothing consumed. Blocks;
+// thread: the caller's.
 #pragma once
 
 #include <string>

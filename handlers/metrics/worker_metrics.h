@@ -31,7 +31,7 @@ struct WorkerTotals {
   std::uint64_t messages = 0;            // from RabbitMQ
   std::uint64_t dead_letters = 0;
   bool bus_connected = false;
-  std::vector<BusQueue> bus_queues = {};  // of Nova's notifier, at the last look
+  std::vector<BusQueue> bus_queues = {};   // of Nova's notifier, at the last look
   std::uint64_t reserved_in_cleaning = 0;  // somebody had un-reserved them
   WallMs redis_server_ends_at = {};        // of the TLS connection, its certificate; 0: none
   WallMs redis_client_ends_at = {};        // ours; 0: none

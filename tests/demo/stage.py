@@ -160,7 +160,8 @@ class Stage:
     def wrong_with_queues(self):
         with self.services.bus() as connection:
             found = {name: connection.look(name) for name in self.queues}
-        self.screen.step("Nova's own queues", "that nobody reads, kept empty by the README's policy")
+        self.screen.step("Nova's own queues",
+                         "that nobody reads, kept empty by the README's policy")
         self.screen.fact("messages", ", ".join("%s %d" % (name, messages)
                                                for name, (messages, _) in found.items()
                                                if name.endswith(".info")))

@@ -21,23 +21,20 @@ namespace reclaim::testing {
 class Consumer final {
  public:
   explicit Consumer(const listener::AmqpOptions& options) {
-    auto made =
-        listener::AmqpLink::create(loop_.raw(), options, logger_,
-                                   {[this](const listener::AmqpDelivery& delivery) {
-                                      bodies_.emplace_back(delivery.body);
-                                      tags_.emplace_back(delivery.tag, delivery.incarnation);
-                                      last_ = delivery;
-                                      last_.body = {};
-                                      if (settle) {
-                                        settle(delivery);
-                                      } else {
-                                        link_->ack(delivery.tag, delivery.incarnation);
-                                      }
-                                    },
-                                    nullptr,
-                                    [this](const std::vector<BusQueue>& queues) {
-                                      looks_.push_back(queues);
-                                    }});
+    auto made = listener::AmqpLink::create(
+        loop_.raw(), options, logger_,
+        {[this](const listener::AmqpDelivery& delivery) {
+           bodies_.emplace_back(delivery.body);
+           tags_.emplace_back(delivery.tag, delivery.incarnation);
+           last_ = delivery;
+           last_.body = {};
+           if (settle) {
+             settle(delivery);
+           } else {
+             link_->ack(delivery.tag, delivery.incarnation);
+           }
+         },
+         nullptr, [this](const std::vector<BusQueue>& queues) { looks_.push_back(queues); }});
     CHECK(made.ok());
     link_ = std::move(*made);
     link_->start();

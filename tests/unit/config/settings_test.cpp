@@ -278,15 +278,6 @@ TEST(Settings, EverythingWrongIsSeenAtOnce) {
                   HasSubstr("r.conf:5: [DEFAULT] debug"), HasSubstr("r.conf:2: [nvme]")));
 }
 
-TEST(Settings, WhatIsDrainedIsNoQueueOfOurs) {
-  EXPECT_THAT(build("").settings.drain, IsEmpty());
-  EXPECT_THAT(build("[listener]\ndrain = notifications, x\n").settings.drain,
-              ElementsAre("notifications", "x"));
-  EXPECT_THAT(problems("[listener]\nqueue = own.info\ndead_letter_queue = dead.error\n"
-                       "drain = own, dead\n"),
-              ElementsAre(HasSubstr("own.info"), HasSubstr("dead.error")));
-}
-
 TEST(Settings, TransportUrlsQueryWinsOverTheRabbitGroup) {
   const auto checked = build(
       "[DEFAULT]\ntransport_url = rabbit://u:p@h/?ssl=1&heartbeat_rate=9&"
