@@ -181,6 +181,29 @@ class MainJob(EndToEnd):
         made.free()
         self.assert_released(made)
 
+    def test_a_queue_of_novas_that_nobody_reads_is_told(self):
+        made = self.setting(start=False)
+        with made.services.bus() as connection:
+            for queue in connection.declare_notifiers_queues():
+                self.addCleanup(self.delete_queue, made, queue)
+            connection.publish("nova", "notifications.error", "{}")
+        made.worker.start()
+        for line in (r'queue="notifications.error"\} 1', r'queue="versioned_notifications.info"\} 0'):
+            wait_until(lambda wanted=line: re.search(
+                r"^reclaim_bus_unread_messages\{.*%s$" % wanted, self.measured(made),
+                re.MULTILINE), line)
+        rows = json.loads(made.worker.command("doctor", "-f", "json")[1])
+        told, = [row for row in rows if row["Check"] == "queues"]
+        self.assertEqual(told["Result"], "warning", told)
+        self.assertIn("nobody reads notifications.error (1 messages, 0 consumers):", told["Detail"])
+        self.assertIn("rabbitmqctl set_policy", told["Remedy"])
+        made.free()
+
+    @staticmethod
+    def delete_queue(made, queue):
+        with made.services.bus() as connection:
+            connection.delete_queue(queue)
+
     def test_when_to_look_is_the_operators_option(self):
         made = self.setting(start=False)
         made.worker.write_config("survey_delays_s = 0,40\n")

@@ -305,7 +305,7 @@ TEST(DeviceSpec, AnEntryThatNeverCountsIsReported) {
   for (const char* text :
        {R"([{"vendor_id": "1"}, {"vendor_id": "1", "product_id": "2"}])", R"([{}, {}])",
         R"([{"vendor_id": "1"}, {"vendor_id": "1", "address": "0a:00.0"}])",
-        R"([{"address": "0000:0a:*.*"}, {"address": "0a:00.0"}])",
+        R"([{"address": "0000:0a:*.*"}, {"address": "0000:0a:00.0"}])",
         R"([{"address": {"bus": "0[1-6]"}}, {"address": {"bus": "0[4-6]"}}])",
         R"([{"address": {"domain": "000."}}, {"address": "0003::."}])",
         R"([{"address": {"domain": "000."}}, {"address": {"domain": "000[12]"}}])"}) {
