@@ -188,7 +188,8 @@ class MainJob(EndToEnd):
                 self.addCleanup(self.delete_queue, made, queue)
             connection.publish("nova", "notifications.error", "{}")
         made.worker.start()
-        for line in (r'queue="notifications.error"\} 1', r'queue="versioned_notifications.info"\} 0'):
+        for line in (r'queue="notifications.error"\} 1',
+                     r'queue="versioned_notifications.info"\} 0'):
             wait_until(lambda wanted=line: re.search(
                 r"^reclaim_bus_unread_messages\{.*%s$" % wanted, self.measured(made),
                 re.MULTILINE), line)
