@@ -11,6 +11,7 @@
 #include "cli/format.h"
 #include "cli/session.h"
 #include "config/load.h"
+#include "state/base/bus_queue.h"
 
 namespace reclaim::cli {
 
@@ -148,6 +149,8 @@ struct DoctorOptions {
   // Logs in at the broker and looks whether the exchanges are there; the bus is listener/'s, so it
   // comes from above. The text says what was found.
   std::function<Result<std::string>(const config::Settings&)> check_broker;
+  // Looks at the queues of Nova's notifier: those that exist.
+  std::function<Result<std::vector<BusQueue>>(const config::Settings&)> look_at_queues;
 };
 [[nodiscard]] int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
                              std::ostream& err);

@@ -385,6 +385,8 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
         "compare transport_url with nova.conf's; Nova also needs [oslo_messaging_notifications] "
         "driver = messagingv2");
   }
+  judge_queues(options.look_at_queues(session.settings()),
+               listener::notification_keys(session.settings().drain), chart);
   check_redis(session, chart);
   check_sentinels(session, chart);
   check_cluster(session, chart);

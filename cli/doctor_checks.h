@@ -14,6 +14,7 @@
 #include "nvme/options.h"
 #include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
+#include "state/base/bus_queue.h"
 #include "state/base/clock.h"
 #include "state/device/store.h"
 #include "state/redis/calls.h"
@@ -78,6 +79,9 @@ class Chart final {
 
 // Whether its worker hears of what ends on its host; a line only where it does not.
 void check_bus_is_heard(const HostInfo& worker, WallMs now, Chart& chart);
+// Whether somebody reads the queues of Nova's notifier; `drained` are emptied by the workers.
+void judge_queues(const Result<std::vector<BusQueue>>& queues,
+                  const std::vector<std::string>& drained, Chart& chart);
 
 // What the configuration leaves open to others: on the wire, in Redis, in files.
 void check_security(const config::Settings& settings, const std::vector<std::string>& files,

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 #include "cli/fit.h"
 #include "cli/progress_bar.h"
+#include "handlers/bus/unread_queues.h"
 #include "state/base/rapidjson.h"
 #include "state/base/visible.h"
 #include "state/device/machine.h"
@@ -35,6 +37,18 @@ std::string why_down(const HostInfo& info, WallMs now, std::int64_t silence_max_
     return "its worker is silent: systemctl status reclaim on the host";
   }
   return {};
+}
+
+// Each queue once: all hosts see the same.
+void tell_of_queues(FleetStatus& out, const HostInfo& info, WallMs now,
+                    std::set<std::string>& told) {
+  if (info.unread_queues.empty() || now.ms - info.unread_since.ms < kUnreadForMs) return;
+  for (const std::string& queue : info.unread_queues) {
+    if (!told.insert(queue).second) continue;
+    out.attention.push_back({info.host, "", age_s(now, info.unread_since),
+                             fmt::format("RabbitMQ's queue {} holds messages that nobody reads: {}",
+                                         queue, kUnreadRemedy)});
+  }
 }
 
 void count_device(FleetStatus& out, const Record& record, WallMs now) {
@@ -191,12 +205,14 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
                          std::int64_t silence_max_ms) {
   FleetStatus out;
   out.hosts = hosts.size();
+  std::set<std::string> told;
   for (const HostState& host : hosts) {
     const std::string down = why_down(host.info, now, silence_max_ms);
     if (down.empty()) {
       out.up += 1;
       out.versions[host.info.version] += 1;
       out.observing += host.info.observes ? 1U : 0U;
+      tell_of_queues(out, host.info, now, told);
     } else {
       const std::int64_t age =
           host.info.heartbeat_at.ms == 0 ? kUnknownAge : age_s(now, host.info.heartbeat_at);

@@ -161,6 +161,12 @@ inline constexpr std::array kBusOptions = {
         {.name = "topics",
          .fallback = "versioned_notifications,notifications",
          .help = "Topics of notifications; bound are TOPIC.info and TOPIC.error."}),
+    kListener.option<&Settings::drain>(
+        {.name = "drain",
+         .fallback = "",
+         .help = "Topics of which nobody but Reclaim hears: the queues TOPIC.info and TOPIC.error "
+                 "that Nova's notifier declares and nobody reads are emptied every five minutes. "
+                 "One that has a consumer, or had one at the look before, is left alone."}),
     kListener.option<&Settings::amqp, &listener::AmqpOptions::queue>(
         {.name = "queue",
          .fallback = "reclaim_notifications",

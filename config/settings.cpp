@@ -195,6 +195,7 @@ class Builder {
     fill_group(reading, "listener", s);
     check_names("listener", "exchanges", s.amqp.exchanges);
     check_names("listener", "topics", s.topics);
+    check_drain(s);
     for (const auto& [name, queue] :
          {std::pair("queue", &s.amqp.queue), {"dead_letter_queue", &s.amqp.dead_letter_queue}}) {
       if (!good_name(*queue) || queue->starts_with("amq.")) {
@@ -207,6 +208,17 @@ class Builder {
     s.amqp.routing_keys = listener::notification_keys(s.topics);
     if (s.rabbit.quorum_queue && s.amqp.queue_type == listener::QueueType::automatic) {
       s.amqp.queue_type = listener::QueueType::quorum;
+    }
+  }
+
+  // What is ours is not to be emptied.
+  void check_drain(const Settings& s) {
+    if (s.drain.empty()) return;
+    check_names("listener", "drain", s.drain);
+    for (const std::string& key : listener::notification_keys(s.drain)) {
+      if (key == s.amqp.queue || key == s.amqp.dead_letter_queue) {
+        read_.refuse("listener", "drain", key, "is a queue of Reclaim's own");
+      }
     }
   }
 

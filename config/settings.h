@@ -87,6 +87,7 @@ struct Settings {
   RabbitSettings rabbit;
   listener::AmqpOptions amqp;          // all but hosts, vhost and name
   std::vector<std::string> topics;     // of notifications
+  std::vector<std::string> drain;      // topics whose queues of Nova's are emptied
   NotifyOptions notify;                // what is told on the bus
   listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;

@@ -37,9 +37,11 @@ void read_entries(const Reading& reading, std::string_view group, std::string_vi
                         [](const DeviceSpec& spec) { return !spec.service; });
 }
 
-void warn_of_overlaps(const Reading& reading, const std::vector<DeviceSpec>& specs,
-                      std::string_view option) {
-  for (Problem& overlap : overlaps(specs, option)) reading.warnings.push_back(std::move(overlap));
+void warn_of_never_counting(const Reading& reading, const std::vector<DeviceSpec>& specs,
+                            std::string_view option) {
+  for (Problem& entry : never_counting(specs, option)) {
+    reading.warnings.push_back(std::move(entry));
+  }
 }
 
 void read_specs(const Reading& reading, Settings& settings) {
@@ -49,7 +51,7 @@ void read_specs(const Reading& reading, Settings& settings) {
       reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
     }
   }
-  warn_of_overlaps(reading, settings.device_specs, "[nvme] device_spec");
+  warn_of_never_counting(reading, settings.device_specs, "[nvme] device_spec");
   if (!reading.read.given(kGroup, "device_spec") &&
       !reading.read.given(kDevicesGroup, "device_spec") && reading.purpose != Purpose::api) {
     reading.warnings.push_back(
@@ -129,7 +131,7 @@ void read_nvme(const Reading& reading, Settings& settings) {
   read_priorities(reading, kGroup, "nvme.check_health:90", check_step_priorities, check_step_order,
                   settings.conductor.step_priorities);
   read_entries(reading, kDevicesGroup, "device_spec", parse_function_spec, settings.function_specs);
-  warn_of_overlaps(reading, settings.function_specs, "[devices] device_spec");
+  warn_of_never_counting(reading, settings.function_specs, "[devices] device_spec");
   read_priorities(reading, kDevicesGroup, "pci.reset:0", check_function_step_priorities,
                   check_function_step_order, settings.conductor.function_step_priorities);
   refuse_every_drive(reading, settings);

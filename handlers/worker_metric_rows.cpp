@@ -32,6 +32,9 @@ constexpr WorkerMetricRow kRows[] = {
      "Messages that could not be read and went to the dead letters."},
     {"reclaim_bus_message_age_seconds", MetricType::histogram, "host",
      "How old a notification is when it becomes a kick, by its sender's clock."},
+    {"reclaim_bus_unread_messages", MetricType::gauge, "host, queue",
+     "Messages in a queue of Nova's notifier that nobody reads; 0: it is empty, or has a reader; "
+     "no sample: there is no such queue."},
     {"reclaim_loop_lag_seconds", MetricType::histogram, "host",
      "How late a timer fires, asked twice a second: the loop never waits."},
     {"reclaim_redis_tls_not_after_timestamp_seconds", MetricType::gauge, "host, certificate",

@@ -34,6 +34,7 @@ enum class MetricId : std::uint8_t {
   bus_messages,
   bus_dead_letters,
   bus_message_age,
+  bus_unread,
   loop_lag,
   redis_tls_ends_at,
   drive_used,

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace reclaim::listener {
 namespace {
 
@@ -18,7 +20,14 @@ AmqpOptions options_at(const config::TransportUrl& url, const config::Settings& 
 }  // namespace
 
 AmqpOptions amqp_options(const config::Settings& settings) {
-  return options_at(settings.rabbit.url, settings);
+  AmqpOptions out = options_at(settings.rabbit.url, settings);
+  std::vector<std::string> topics = settings.topics;
+  for (const std::string& topic : settings.drain) {
+    if (std::find(topics.begin(), topics.end(), topic) == topics.end()) topics.push_back(topic);
+  }
+  out.watched_queues = notification_keys(topics);
+  out.drained_queues = notification_keys(settings.drain);
+  return out;
 }
 
 NotifierOptions notifier_options(const config::Settings& settings) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "listener/amqp/connector.h"
@@ -24,6 +25,22 @@ Status look_for_exchange(amqp_connection_state_t connection, const std::string& 
   if (!found) return found;
   (void)amqp_channel_close(connection, kConsumeChannel, AMQP_REPLY_SUCCESS);
   return Ok{};
+}
+
+// Nothing: it is not there.
+Result<std::optional<BusQueue>> look_at_queue(amqp_connection_state_t connection,
+                                              const std::string& name) {
+  (void)amqp_channel_open(connection, kConsumeChannel);
+  const Status opened = check_reply(connection, amqp_get_rpc_reply(connection));
+  if (!opened) return opened.error();
+  const amqp_queue_declare_ok_t* answer =
+      amqp_queue_declare(connection, kConsumeChannel, bytes(name), 1, 0, 0, 0, amqp_empty_table);
+  const Status found = check_reply(connection, amqp_get_rpc_reply(connection));
+  if (!found && found.error().code == Errc::not_found) return std::optional<BusQueue>();
+  if (!found) return found.error().wrap(fmt::format("queue '{}'", name));
+  BusQueue queue{name, answer->message_count, answer->consumer_count};
+  (void)amqp_channel_close(connection, kConsumeChannel, AMQP_REPLY_SUCCESS);
+  return std::optional(std::move(queue));
 }
 
 // Logs in at each host in turn and looks for the exchanges; `made_by` says where they come from.
@@ -55,6 +72,24 @@ Result<std::string> check_notifications(const NotifierOptions& options) {
 }
 
 }  // namespace
+
+Result<std::vector<BusQueue>> look_at_queues(const config::Settings& settings) {
+  const AmqpOptions options = amqp_options(settings);
+  const std::atomic<bool> cancelled{false};
+  Result<AmqpConnection> connection = Error{Errc::invalid, "no RabbitMQ host is given"};
+  for (std::size_t i = 0; i < options.hosts.size() && !connection; ++i) {
+    connection = connect_and_log_in(options, i, cancelled);
+  }
+  if (!connection) return std::move(connection).error();
+  std::vector<BusQueue> out;
+  for (const std::string& name : options.watched_queues) {
+    auto queue = look_at_queue(connection->get(), name);
+    if (!queue) return std::move(queue).error();
+    if (*queue) out.push_back(**std::move(queue));
+  }
+  close_politely(std::move(connection).value(), kGoodbyeMs);
+  return out;
+}
 
 Result<std::string> check_broker(const config::Settings& settings) {
   const AmqpOptions options = amqp_options(settings);

@@ -236,6 +236,11 @@ Status Daemon::build_listeners() {
   redeliveries_ = std::make_unique<Redeliveries>(*store_, timers_, log_, std::move(settle));
   AmqpCallbacks callbacks;
   callbacks.on_delivery = [this](const AmqpDelivery& delivery) { redeliveries_->take(delivery); };
+  callbacks.on_queues = [this](const std::vector<BusQueue>& queues) {
+    bus_queues_ = queues;
+    unread_queues_.seen(queues, clock_.now().wall);
+    conductor_->tell_of_queues(unread_queues_.names(), unread_queues_.since());
+  };
   auto link = AmqpLink::create(loop_, amqp_options(settings_), log_, std::move(callbacks));
   if (!link) return std::move(link).error();
   link_ = std::move(link).value();
@@ -421,10 +426,10 @@ void Daemon::report_counters() {
       "unknown hosts; "
       "surveys: {}, "
       "{} failed; "
-      "devices: {} released, {} errors; bus: {} reconnects",
+      "devices: {} released, {} errors; bus: {} reconnects, {} drained",
       bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized,
       redeliveries_->set_aside(), feed_->unknown_hosts(), done.surveys, done.surveys_failed,
-      done.released, done.errors, bus.disconnects);
+      done.released, done.errors, bus.disconnects, bus.drained);
   if (rpc_) {
     const RpcFeedCounters& rpc = rpc_->counters();
     line += fmt::format("; rpc: {} kicks, {} ignored, {} rejected, {} answers", rpc.kicks,
@@ -451,6 +456,7 @@ MetricsKeeper::Snapshot Daemon::metrics_now() const {
            .messages = bus.received,
            .dead_letters = bus.dead_lettered,
            .bus_connected = link_->state().connected,
+           .bus_queues = bus_queues_,
            .reserved_in_cleaning = done.reserved_in_cleaning,
            .redis_server_ends_at = redis.ends_at,
            .redis_client_ends_at = redis.own_ends_at},

@@ -9,10 +9,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/load.h"
 #include "config/module_options.h"
 #include "config/settings.h"
+#include "handlers/bus/unread_queues.h"
 #include "handlers/conductor/conductor.h"
 #include "handlers/metrics/worker_metrics.h"
 #include "listener/agent_door.h"
@@ -31,6 +33,7 @@
 #include "placement/http/curl_transport.h"
 #include "placement/http/measured_transport.h"
 #include "placement/observed_providers.h"
+#include "state/base/bus_queue.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
@@ -123,6 +126,8 @@ class Daemon final {
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
+  std::vector<BusQueue> bus_queues_;  // of Nova's notifier, at the last look
+  UnreadQueues unread_queues_;
   std::unique_ptr<RpcServer> rpc_;               // none: not listened to
   std::unique_ptr<Notifier> notifier_;           // none: nothing is told
   std::unique_ptr<DeviceApi> api_;               // none: off

@@ -132,9 +132,10 @@ void add_doctor(CLI::App& app, CommandLine& line) {
     config::LoadRequest request = *api ? config::of_api(line.files) : line.files;
     if (!*api) request.purpose = config::Purpose::tool;
     line.exit_code = with_session(line, request, [&](cli::Session& session, const auto& files) {
-      return cli::run_doctor(
-          session, {view_of(line), files, *api, *inside_unit, line.files, listener::check_broker},
-          std::cout, std::cerr);
+      return cli::run_doctor(session,
+                             {view_of(line), files, *api, *inside_unit, line.files,
+                              listener::check_broker, listener::look_at_queues},
+                             std::cout, std::cerr);
     });
   });
 }

@@ -105,11 +105,11 @@ Result<Baseline> take_baseline(DriveContext& drive, StopFlag& stop) {
     if (!canary) return std::move(canary).error();
     baseline.canaries.push_back(*std::move(canary));
   }
-  drive.log.info(log_name::kNvme,
-                 fmt::format("baseline of {}: {} samples, {} canaries, {} places count, "
-                             "{} cannot be read",
-                             to_string(drive.claim.sys().address), baseline.samples.size(),
-                             baseline.canaries.size(), baseline.counted(), unreadable));
+  drive.log.debug(log_name::kNvme,
+                  fmt::format("baseline of {}: {} samples, {} canaries, {} places count, "
+                              "{} cannot be read",
+                              to_string(drive.claim.sys().address), baseline.samples.size(),
+                              baseline.canaries.size(), baseline.counted(), unreadable));
   return baseline;
 }
 

@@ -94,9 +94,9 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
   for (const ResidueReset& reset : judgement.resets) {
     if (auto going = patience.check(); !going) return std::move(going).error();
     const auto done = reset_surface(drive, reset);
-    drive.log.info(log_name::kNvme,
-                   fmt::format("{}: reset of {}: {}", to_string(drive.claim.sys().address),
-                               reset.surface, done ? "done" : done.error().what));
+    drive.log.debug(log_name::kNvme,
+                    fmt::format("{}: reset of {}: {}", to_string(drive.claim.sys().address),
+                                reset.surface, done ? "done" : done.error().what));
     if (!done) refused.push_back(fmt::format("{}: {}", reset.surface, done.error().what));
   }
   // What counts is what the drive says now.

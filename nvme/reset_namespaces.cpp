@@ -79,8 +79,8 @@ Status remove_namespaces(DriveContext& drive, const LayoutPlan& plan, const Cont
     }
     if (!removed) return removed;
     changed = true;
-    drive.log.info(log_name::kNvme, fmt::format("{}: namespace {} deleted",
-                                                to_string(drive.claim.sys().address), nsid));
+    drive.log.debug(log_name::kNvme, fmt::format("{}: namespace {} deleted",
+                                                 to_string(drive.claim.sys().address), nsid));
   }
   // The kernel keeps a deleted node for as long as it is open.
   drive.claim.close_namespaces();
@@ -121,9 +121,9 @@ Status make_namespace(const DriveContext& drive, const NamespaceToMake& make,
     nsid = create_namespace(controller, make, search.largest(), timeout_ms);
   }
   if (!nsid) return std::move(nsid).error();
-  drive.log.info(log_name::kNvme,
-                 fmt::format("{}: namespace {} of {} blocks made",
-                             to_string(drive.claim.sys().address), *nsid, search.largest()));
+  drive.log.debug(log_name::kNvme,
+                  fmt::format("{}: namespace {} of {} blocks made",
+                              to_string(drive.claim.sys().address), *nsid, search.largest()));
   return attach_namespace(controller, *nsid, empty->controller_id, true, timeout_ms);
 }
 

@@ -158,4 +158,18 @@ bool AddressPattern::overlaps(const AddressPattern& other) const {
   return false;
 }
 
+bool AddressPattern::covers(const AddressPattern& other) const {
+  if ((other.buses_ & ~buses_).any() || (other.slots_ & ~slots_).any() ||
+      (other.functions_ & ~functions_).any()) {
+    return false;
+  }
+  if (other.domain_) return domain_matches(*other.domain_);
+  // A number is less than any domain.
+  if (domain_ && !other.domain_pattern_) return false;
+  for (std::uint32_t domain = 0; domain < kDomainsTried; ++domain) {
+    if (other.domain_matches(domain) && !domain_matches(domain)) return false;
+  }
+  return true;
+}
+
 }  // namespace reclaim::config

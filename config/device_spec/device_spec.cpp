@@ -339,6 +339,11 @@ bool compatible(const std::optional<std::uint16_t>& a, const std::optional<std::
   return !a || !b || *a == *b;
 }
 
+bool covers(const DeviceSpec& a, const DeviceSpec& b) {
+  return (!a.vendor_id || a.vendor_id == b.vendor_id) &&
+         (!a.product_id || a.product_id == b.product_id) && a.address.covers(b.address);
+}
+
 }  // namespace
 
 std::string_view to_string(SharedSubsystem shared) {
@@ -393,17 +398,17 @@ bool overlap(const DeviceSpec& a, const DeviceSpec& b) {
          a.address.overlaps(b.address);
 }
 
-std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs, std::string_view option) {
+std::vector<Problem> never_counting(const std::vector<DeviceSpec>& specs, std::string_view option) {
   std::vector<Problem> found;
   for (std::size_t later = 1; later < specs.size(); ++later) {
     for (std::size_t first = 0; first < later; ++first) {
       const DeviceSpec& a = specs[first];
       const DeviceSpec& b = specs[later];
-      if (!overlap(a, b)) continue;
+      if (!covers(a, b)) continue;
       found.push_back(
           {b.at,
-           fmt::format("{}: this entry can match a device that the entry at {} matches too; for "
-                       "such a device the earlier one counts",
+           fmt::format("{}: this entry never counts, for the entry at {} comes first and matches "
+                       "all that it matches: remove it, or put it before that one",
                        option, to_string(a.at))});
       break;  // one warning an entry is enough to look at it
     }

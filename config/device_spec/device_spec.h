@@ -48,6 +48,9 @@ class AddressPattern {
   // True if some address surely matches both; of a domain's pattern only the values below 0x100 are
   // tried.
   [[nodiscard]] bool overlaps(const AddressPattern& other) const;
+  // True if it surely matches every address that the other does; of a domain's pattern only the
+  // values below 0x100 are tried.
+  [[nodiscard]] bool covers(const AddressPattern& other) const;
   // True if no drive of domain 0000, which is the only one of most hosts, escapes it: drives are
   // function 0.
   [[nodiscard]] bool covers_a_host() const;
@@ -138,10 +141,10 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 // Whether one device can match both.
 [[nodiscard]] bool overlap(const DeviceSpec& a, const DeviceSpec& b);
 
-// One warning for each pair of entries that can match one device, of which the first counts.
-// `option` is how it names them.
-[[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs,
-                                            std::string_view option);
+// One warning for each entry that never counts, since an earlier one takes all that it matches. An
+// exception before the general entry is how it is written. `option` is how it names them.
+[[nodiscard]] std::vector<Problem> never_counting(const std::vector<DeviceSpec>& specs,
+                                                  std::string_view option);
 
 // Nova's rule: a standard class stays, anything else becomes CUSTOM_ with only A-Z, 0-9 and '_'.
 [[nodiscard]] std::string normalize_resource_class(std::string_view name);

@@ -113,10 +113,10 @@ void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch
                            said(fmt::format("{}: {}", name, report.error().what)));
   }
   for (const nvme::StepFinding& finding : report->findings) {
-    context_.ports.log.info(log_name::kSteps,
-                            fmt::format("{} {} {}: {}", to_string(address), name, finding.surface,
-                                        finding.reset ? "reset" : "looked at"),
-                            {{"detail", finding.found}});
+    context_.ports.log.debug(log_name::kSteps,
+                             fmt::format("{} {} {}: {}", to_string(address), name, finding.surface,
+                                         finding.reset ? "reset" : "looked at"),
+                             {{"detail", finding.found}});
   }
   const Record& record = context_.record_of(address);
   Facts facts = said(fmt::format("{}: {}", name, summary(*report)));

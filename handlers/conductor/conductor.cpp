@@ -174,6 +174,8 @@ HostInfo Conductor::host_info() const {
   info.observes = options_.observes();
   info.unheard_ends = hearing_.unheard_ends();
   info.unheard_since = hearing_.unheard_since();
+  info.unread_queues = unread_queues_;
+  info.unread_since = unread_since_;
   for (const auto& [address, device] : devices_) {
     const Stage stage = device.record.stage;
     if (stage != Stage::available || device.record.held) info.burned += 1;

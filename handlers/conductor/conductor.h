@@ -95,6 +95,11 @@ class Conductor final {
   }
   // A survey of this run went through: until then nothing is known of today.
   [[nodiscard]] bool has_looked() const { return survey_.gone_through && !survey_.not_ours; }
+  // What the heartbeat tells of queues that nobody reads.
+  void tell_of_queues(std::vector<std::string> unread, WallMs since) {
+    unread_queues_ = std::move(unread);
+    unread_since_ = since;
+  }
   // A survey soon, as for a kick.
   void look_soon() { want_survey(0); }
   // The last survey went through; empty reason, or why not.
@@ -178,6 +183,8 @@ class Conductor final {
   SurveyWatch survey_watch_;
   Hearing hearing_;
   HeardInstances heard_;
+  std::vector<std::string> unread_queues_;
+  WallMs unread_since_;
   CloseWatch watch_;
   std::set<PciAddress> unsettled_;  // for the next survey, besides those that do not rest
   struct {

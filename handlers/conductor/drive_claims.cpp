@@ -50,10 +50,10 @@ void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
 void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
                           const DevicePolicy& policy, const nvme::ClaimReport& report) {
   for (const nvme::GuardFinding& finding : report.findings) {
-    context_.ports.log.info(log_name::kGuards,
-                            fmt::format("{} {}: {}", to_string(address), finding.guard,
-                                        finding.passed ? "passed" : "refused"),
-                            {{"detail", finding.detail}});
+    context_.ports.log.debug(log_name::kGuards,
+                             fmt::format("{} {}: {}", to_string(address), finding.guard,
+                                         finding.passed ? "passed" : "refused"),
+                             {{"detail", finding.detail}});
   }
   Facts facts = said(fmt::format("{} guards passed", report.findings.size()));
   const auto& identity = report.facts.identity;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "handlers/survey/taken.h"
+#include "state/base/fields.h"
 
 namespace reclaim {
 namespace {
@@ -18,10 +19,6 @@ bool Reserver::reserve(const PciAddress& address, const std::string& provider) {
   if (!context_.stays_ours(address) || context_.options.observes()) return false;
   Tries& tries = tries_[address];
   if (!tries.under_way.insert(provider).second) return false;
-  context_.ports.log.warning(
-      log_name::kConductor,
-      fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
-                  to_string(address)));
   const bool is_first = tries.retry_ms == 0;
   ledger_.note_offered(address, [this, address, provider] { put(address, provider); });
   return is_first;
@@ -52,11 +49,28 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
           tries_[address].under_way.erase(provider);
           return nothing_to_reserve(address);
         }
+        tell(address, *view);
         fence_.put(address, *view, view->inventories.front().total,
                    [this, address, provider](const Result<placement::ProviderView>& after) {
                      answered(address, provider, after);
                    });
       }));
+}
+
+// Dirty and to be had is worse than reserved late.
+void Reserver::tell(const PciAddress& address, const placement::ProviderView& view) {
+  const LedgerEntry* known = context_.on_ledger(address);
+  if (!view.free() || known == nullptr || !known->dirty) {
+    return context_.ports.log.warning(
+        log_name::kConductor,
+        fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
+                    to_string(address)));
+  }
+  context_.ports.log.error(
+      log_name::kConductor,
+      fmt::format("{} is on offer, and dirty since {}: reserving it; find out who un-reserved it: "
+                  "whoever gets it has the last tenant's data",
+                  to_string(address), field::time_text(known->dirty_since)));
 }
 
 // Whoever got it may start on it at any moment.

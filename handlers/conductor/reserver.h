@@ -37,6 +37,7 @@ class Reserver final {
   };
 
   void put(const PciAddress& address, const std::string& provider);
+  void tell(const PciAddress& address, const placement::ProviderView& view);
   void stop_work(const PciAddress& address, const placement::ProviderView& view);
   void answered(const PciAddress& address, const std::string& provider,
                 const Result<placement::ProviderView>& after);

@@ -160,6 +160,18 @@ class WorkerMetrics::Impl {
     set(MetricId::drive_media_errors, wear.media_errors, 1);
   }
 
+  // Of a queue that is gone nothing is told any more.
+  void set_unread(const std::vector<BusQueue>& queues) {
+    for (prometheus::Gauge* gauge : unread_) gauges_.at(MetricId::bus_unread)->Remove(gauge);
+    unread_.clear();
+    unread_.reserve(queues.size());
+    for (const BusQueue& queue : queues) {
+      prometheus::Gauge& one = gauge(MetricId::bus_unread, {{"queue", visible(queue.name)}});
+      one.Set(queue.unread() ? queue.messages : 0);
+      unread_.push_back(&one);
+    }
+  }
+
   [[nodiscard]] std::string serialized() const {
     return prometheus::TextSerializer().Serialize(registry_.Collect());
   }
@@ -176,6 +188,7 @@ class WorkerMetrics::Impl {
   std::map<MetricId, prometheus::Family<prometheus::Histogram>*> histograms_;
   std::map<MetricId, std::set<std::string>> values_;
   std::vector<std::pair<MetricId, prometheus::Gauge*>> wear_;
+  std::vector<prometheus::Gauge*> unread_;
 };
 
 WorkerMetrics::WorkerMetrics(const std::string& host, WallMs started)
@@ -236,6 +249,7 @@ std::string WorkerMetrics::text(const WorkerTotals& totals, const std::vector<Re
   impl_->raise_to(MetricId::bus_messages, {}, totals.messages);
   impl_->raise_to(MetricId::bus_dead_letters, {}, totals.dead_letters);
   impl_->gauge(MetricId::bus_connected).Set(totals.bus_connected ? 1 : 0);
+  impl_->set_unread(totals.bus_queues);
   impl_->raise_to(MetricId::dirty_offered, {}, impl_->offered + totals.reserved_in_cleaning);
   impl_->gauge(MetricId::survey_interval).Set(seconds(totals.survey_interval_ms));
   impl_->set_tls_end("server", totals.redis_server_ends_at);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "handlers/worker_metric_rows.h"
+#include "state/base/bus_queue.h"
 #include "state/base/clock.h"
 #include "state/base/result.h"
 #include "state/device/record.h"
@@ -30,6 +31,7 @@ struct WorkerTotals {
   std::uint64_t messages = 0;            // from RabbitMQ
   std::uint64_t dead_letters = 0;
   bool bus_connected = false;
+  std::vector<BusQueue> bus_queues = {};   // of Nova's notifier, at the last look
   std::uint64_t reserved_in_cleaning = 0;  // somebody had un-reserved them
   WallMs redis_server_ends_at = {};        // of the TLS connection, its certificate; 0: none
   WallMs redis_client_ends_at = {};        // ours; 0: none

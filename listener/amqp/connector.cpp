@@ -99,8 +99,18 @@ Status open_socket(amqp_connection_state_t connection, const AmqpOptions& option
   const timeval timeout = to_timeval(options.connect_timeout_ms);
   errno = 0;
   const int status = amqp_socket_open_noblock(socket, host.host.c_str(), host.port, &timeout);
+  const int number = errno;
+  // Of what came later than connect()'s return librabbitmq keeps no number.
+  if (status == AMQP_STATUS_SOCKET_ERROR && (number == EINPROGRESS || number == ECONNREFUSED)) {
+    return Error{Errc::unavailable,
+                 fmt::format("the connection is refused: see that RabbitMQ runs and listens at "
+                             "{}, that no firewall refuses this host, and that transport_url "
+                             "names that host and port",
+                             peer_name(host)),
+                 status};
+  }
   if (status != AMQP_STATUS_OK) {
-    return library_error(status, errno)
+    return library_error(status, number)
         .wrap(options.tls.enabled ? "connecting with TLS failed" : "connecting failed");
   }
   // Acks and dead letters are written from the loop, which must not wait for the socket: the link

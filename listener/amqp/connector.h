@@ -28,6 +28,7 @@ namespace reclaim::listener {
 
 inline constexpr amqp_channel_t kConsumeChannel = 1;
 inline constexpr amqp_channel_t kWatchChannel = 2;
+inline constexpr amqp_channel_t kQueueChannel = 3;
 
 // A connection whose consumer is registered; deliveries may already be waiting in it.
 struct AmqpConsuming {

@@ -12,6 +12,7 @@ namespace reclaim::listener {
 namespace {
 
 constexpr int kGoodbyeTimeoutMs = 2'000;
+constexpr int kFirstQueueLookMs = 1'000;         // after the connection
 constexpr std::int64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
 constexpr std::size_t kNameBytesMax = 255;       // AMQP's short strings
 
@@ -19,6 +20,7 @@ Status check_names(const AmqpOptions& options) {
   std::vector<std::string> names = options.exchanges;
   names.insert(names.end(), {options.queue, options.dead_letter_queue});
   names.insert(names.end(), options.routing_keys.begin(), options.routing_keys.end());
+  names.insert(names.end(), options.watched_queues.begin(), options.watched_queues.end());
   for (const std::string& name : names) {
     if (name.empty() || name.size() > kNameBytesMax) {
       return Error{Errc::invalid,
@@ -52,7 +54,7 @@ Status check_options(const AmqpOptions& options) {
   if (options.connect_timeout_ms < 1 || options.ack_batch < 1 || options.ack_delay_ms < 1 ||
       options.reconnect_interval_ms < 1 || options.reconnect_backoff_ms < 0 ||
       options.reconnect_max_ms < options.reconnect_interval_ms ||
-      options.exchange_wait_max_ms < 1) {
+      options.exchange_wait_max_ms < 1 || options.queue_look_ms < 1) {
     return bad("a timeout, interval or batch of the RabbitMQ link is below its minimum");
   }
   if (options.message_ttl_ms < 1 || options.queue_length_max < 1 || options.queue_expires_ms < 0 ||
@@ -97,6 +99,7 @@ AmqpLink::AmqpLink(uv_loop_t* loop, AmqpOptions options, Logger& logger, AmqpCal
       tick_timer_(loop),
       write_timer_(loop),
       watch_timer_(loop),
+      queue_timer_(loop),
       mailbox_(loop, [this](Attempt attempt) { on_attempt(std::move(attempt)); }) {
   errand_->mailbox = &mailbox_;
 }
@@ -180,6 +183,11 @@ void AmqpLink::connected(AmqpConsuming consuming) {
     watch_.emplace(options_, connection_.get(), state_.missing_exchanges);
     watch_timer_.after(watch_->pause_ms(), [this] { look_for_exchanges(); });
   }
+  if (!options_.watched_queues.empty()) {
+    queue_watch_.emplace(options_, connection_.get(), queue_memory_);
+    queue_timer_.after(std::min(kFirstQueueLookMs, options_.queue_look_ms),
+                       [this] { look_at_queues(); });
+  }
   const int heartbeat_s = amqp_get_heartbeat(connection_.get());
   const std::uint64_t tick_ms =
       heartbeat_s > 0 ? std::max<std::uint64_t>(250, static_cast<std::uint64_t>(heartbeat_s) * 250)
@@ -196,7 +204,11 @@ void AmqpLink::connected(AmqpConsuming consuming) {
 void AmqpLink::drop_connection(bool polite) {
   poll_.reset();
   watch_.reset();
-  for (uv::Timer* timer : {&more_timer_, &tick_timer_, &write_timer_, &watch_timer_}) timer->stop();
+  queue_watch_.reset();
+  for (uv::Timer* timer :
+       {&more_timer_, &tick_timer_, &write_timer_, &watch_timer_, &queue_timer_}) {
+    timer->stop();
+  }
   if (polite) closing_ = std::move(connection_);
   connection_.reset();
   outgoing_.clear();

@@ -30,6 +30,8 @@
 #include "listener/amqp/connector.h"
 #include "listener/amqp/exchange_watch.h"
 #include "listener/amqp/options.h"
+#include "listener/amqp/queue_watch.h"
+#include "state/base/bus_queue.h"
 #include "state/base/callback.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
@@ -60,6 +62,7 @@ struct AmqpCounters {
   std::uint64_t connects = 0;
   std::uint64_t connect_failures = 0;
   std::uint64_t disconnects = 0;
+  std::uint64_t drained = 0;  // messages taken unread out of [listener] drain's queues
   std::uint64_t cancels = 0;  // the broker took the consumer away (queue deleted, leader moved)
 };
 
@@ -68,11 +71,13 @@ struct AmqpCallbacks {
   std::function<void(const AmqpDelivery&)> on_delivery;
   // After every change of state(). Optional.
   std::function<void(const AmqpState&)> on_state;
+  // After every look at `watched_queues`: those that exist. Optional.
+  std::function<void(const std::vector<BusQueue>&)> on_queues = {};
 };
 
 // More than thirty methods: connection, channel and consumer are one state of librabbitmq, and what
 // it calls, what it is sent and each way of its end are a method each. What has state of its own is
-// beside it: connector, assembler, ack window, exchange watch.
+// beside it: connector, assembler, ack window, exchange watch, queue watch.
 class AmqpLink final {
  public:
   // Errc::invalid for options that cannot work. `logger` must outlive the link.
@@ -156,10 +161,12 @@ class AmqpLink final {
   [[nodiscard]] Status on_connection_method(const amqp_method_t& method);
   [[nodiscard]] Status on_consume_method(const amqp_method_t& method);
   [[nodiscard]] Status on_watch_method(const amqp_method_t& method);
+  [[nodiscard]] Status on_queue_method(const amqp_method_t& method);
   [[nodiscard]] Status deliver();
 
   [[nodiscard]] bool has_room(std::size_t frame_bytes) const;
   void look_for_exchanges();
+  void look_at_queues();
   void write_later();
   void write_what_is_due();
   [[nodiscard]] Status publish_what_waits();
@@ -180,7 +187,9 @@ class AmqpLink final {
   AmqpAssembler assembler_;
   AckWindow window_;
   std::optional<AmqpExchangeWatch> watch_;
-  std::deque<Outgoing> outgoing_;  // bounded by the prefetch
+  AmqpQueueMemory queue_memory_;
+  std::optional<AmqpQueueWatch> queue_watch_;  // none: no connection, or nothing to look at
+  std::deque<Outgoing> outgoing_;              // bounded by the prefetch
   bool pumping_ = false;
   bool cancelled_by_broker_ = false;  // why the frames just read ended the connection
   std::uint64_t connected_at_ms_ = 0;
@@ -200,6 +209,7 @@ class AmqpLink final {
   uv::Timer tick_timer_;   // heartbeats
   uv::Timer write_timer_;  // acks that are due, and what found no room
   uv::Timer watch_timer_;
+  uv::Timer queue_timer_;
   uv::Mailbox<Attempt> mailbox_;
   const std::shared_ptr<Errand> errand_ = std::make_shared<Errand>();
   std::thread thread_;  // of the attempt or the goodbye under way; joined when its message arrives

@@ -81,7 +81,7 @@ Status AmqpLink::read_frames() {
     const int result = amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now);
     if (result == AMQP_STATUS_TIMEOUT) return Ok{};
     if (result != AMQP_STATUS_OK) return library_error(result);
-    Status handled = check_channel(frame, kWatchChannel);
+    Status handled = check_channel(frame, kQueueChannel);
     if (handled) handled = on_frame(frame);
     if (!handled) return handled;
     amqp_maybe_release_buffers_on_channel(connection_.get(), frame.channel);
@@ -100,6 +100,7 @@ Status AmqpLink::on_frame(const amqp_frame_t& frame) {
   if (frame.frame_type == AMQP_FRAME_METHOD) {
     if (frame.channel == 0) return on_connection_method(frame.payload.method);
     if (frame.channel == kWatchChannel) return on_watch_method(frame.payload.method);
+    if (frame.channel == kQueueChannel) return on_queue_method(frame.payload.method);
     return on_consume_method(frame.payload.method);
   }
   if (frame.channel != kConsumeChannel) return Ok{};
@@ -182,6 +183,28 @@ void AmqpLink::look_for_exchanges() {
     return;
   }
   const Status looked = watch_->look();
+  if (!looked) fail(looked.error(), false);
+}
+
+Status AmqpLink::on_queue_method(const amqp_method_t& method) {
+  if (!queue_watch_) return Ok{};
+  const Result<AmqpQueueWatch::Progress> progress = queue_watch_->on_method(method);
+  if (!progress) return progress.error();
+  if (*progress != AmqpQueueWatch::Progress::done) return Ok{};
+  counters_.drained += queue_watch_->drained();
+  if (!queue_watch_->trouble().empty()) logger_.warning(log_name::kAmqp, queue_watch_->trouble());
+  queue_timer_.after(options_.queue_look_ms, [this] { look_at_queues(); });
+  if (callbacks_.on_queues) callbacks_.on_queues(queue_watch_->found());
+  return Ok{};
+}
+
+void AmqpLink::look_at_queues() {
+  if (!queue_watch_) return;
+  if (!has_room(kSmallFrameBytes)) {
+    queue_timer_.after(options_.queue_look_ms, [this] { look_at_queues(); });
+    return;
+  }
+  const Status looked = queue_watch_->look();
   if (!looked) fail(looked.error(), false);
 }
 

@@ -69,6 +69,12 @@ struct AmqpOptions {
       notification_keys({"versioned_notifications", "notifications"});
   int exchange_wait_max_ms = 10'000;  // how often at least a missing exchange is looked for
 
+  // Of Nova's notifier: looked at again and again, and emptied while they have no reader. Of the
+  // second only those that are in the first.
+  std::vector<std::string> watched_queues;
+  std::vector<std::string> drained_queues;
+  int queue_look_ms = 300'000;  // between two looks
+
   std::string queue = "reclaim";  // of notifications: shared by the listeners of all hosts, which
                                   // compete on it
   std::int64_t queue_expires_ms = 0;  // without a consumer for this long it goes; 0: it never does

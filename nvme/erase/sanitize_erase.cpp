@@ -104,9 +104,9 @@ Status send(DriveContext& drive, Run& run, StopFlag& stop) {
                                drive.options.admin_timeout_ms);
     if (sent) {
       run.sent = true;
-      drive.log.info(log_name::kNvme, fmt::format("{}: {} accepted by the drive",
-                                                  to_string(drive.claim.sys().address),
-                                                  to_string(run.request.method)));
+      drive.log.debug(log_name::kNvme, fmt::format("{}: {} accepted by the drive",
+                                                   to_string(drive.claim.sys().address),
+                                                   to_string(run.request.method)));
       return Ok{};
     }
     const Error& error = sent.error();

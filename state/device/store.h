@@ -69,6 +69,10 @@ struct HostInfo {
   // hearing.h), and since when; 0: none.
   std::uint32_t unheard_ends = 0;
   WallMs unheard_since = {};
+  // Queues of Nova's notifier that hold messages and have no reader, and since when every look
+  // found the first of them so; 0: none.
+  std::vector<std::string> unread_queues = {};
+  WallMs unread_since = {};
 };
 
 // A lock that was granted. Tokens only grow; a write that has an older one is refused (fencing).

@@ -93,6 +93,8 @@ void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
   visit("observes", info.observes, field::Rule::sparse);
   visit("unheard_ends", info.unheard_ends, field::Rule::sparse);
   visit("unheard_since", info.unheard_since, field::Rule::sparse);
+  visit("unread_queues", info.unread_queues, field::Rule::sparse);
+  visit("unread_since", info.unread_since, field::Rule::sparse);
 }
 
 }  // namespace reclaim

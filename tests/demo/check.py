@@ -51,6 +51,13 @@ def wrong_with_untouched(before, after):
     return wrong
 
 
+def wrong_with_queues(queues):
+    """Of the queues of Nova's notifier: {name: (messages, consumers)}."""
+    wrong = ["%s holds %d messages that nobody reads" % (name, messages)
+             for name, (messages, consumers) in queues.items() if messages and not consumers]
+    return wrong or ([] if queues else ["Nova's notifier has no queues"])
+
+
 class Card:
     """What is to be seen of a network card at one time."""
 

@@ -145,6 +145,7 @@ class CyborgFlow(Stage):
                   check.wrong_with_untouched(before[self.left], after[self.left])]
         if verified[0] != 0:
             wrong.append("the certificate does not verify: " + verified[1])
+        wrong += self.wrong_with_queues()
         if wrong:
             raise AssertionError("; ".join(wrong))
         self.screen.step("Left alone", "%s is as it was, byte for byte: sha256 %s…" %

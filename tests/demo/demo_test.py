@@ -27,7 +27,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(code, 0, text)
         for shown in ("event heard", "survey", "guards passed", "nvme.check_health", "sanitize",
                       "nvme.reset_namespaces", "verified", "released", "a locking range is locked",
-                      "PSID", "Certificate", "whole and signed", "was changed", "byte for byte"):
+                      "PSID", "Certificate", "whole and signed", "was changed", "byte for byte",
+                      "Nova's own queues", "versioned_notifications.info 0, "):
             self.assertIn(shown, " ".join(text.split()))  # wherever its line was broken
         self.assertRegex(text, r"reserved 1 (→|->) 0")
         self.assertNotIn("\033", text)
@@ -123,6 +124,12 @@ class Checks(unittest.TestCase):
         self.assertNotEqual(check.wrong_with_steps({**good, "sanitization_class": "purge"},
                                                    findings), [])
         self.assertNotEqual(check.wrong_with_steps(good, findings[1:]), [])
+
+    def test_the_queues_of_novas_notifier(self):
+        self.assertEqual(check.wrong_with_queues({"a.info": (0, 0), "read": (9, 1)}), [])
+        self.assertEqual(check.wrong_with_queues({"a.info": (349, 0), "read": (9, 1)}),
+                         ["a.info holds 349 messages that nobody reads"])
+        self.assertNotEqual(check.wrong_with_queues({}), [])
 
     def test_the_card(self):
         card = check.Card("available", 0, "1")

@@ -33,6 +33,11 @@ ELSEWHERE = {
     "curl -X DELETE": LIVE,
     "curl --unix-socket": "tests/integration/e2e/device_api_test.py",
 
+    # Nova's RabbitMQ.
+    "rabbitmqctl set_policy": "tests/integration/nova_queues_test.cpp",
+    "rabbitmqctl list_queues": BY_HAND,
+    "rabbitmqctl clear_policy": BY_HAND,
+
     # A service of others on the network.
     "curl -H 'Content-Type: application/timestamp-query'": BY_HAND,
     "openssl ts -verify": BY_HAND,

@@ -98,6 +98,7 @@ class NovaFlow(Stage):
         wrong += ["%s: %s" % (self.hostile, text) for text in
                   check.wrong_with_quarantined(before[self.hostile], after[self.hostile],
                                                self.note())]
+        wrong += self.wrong_with_queues()
         if wrong:
             raise AssertionError("; ".join(wrong))
         self.screen.step("Left alone", "%s is as it was, byte for byte: sha256 %s…" %

@@ -3,13 +3,14 @@ one cleaning, and what is to be seen from outside before and after."""
 import glob
 import json
 import os
+import shlex
 import subprocess
 import tempfile
 import time
 
 import check
 import keeping
-from services import Services
+from services import ROOT, Services
 from story import Story
 from waiting import DEADLINE_S
 from worker import EmulatedHost, Programs, Worker
@@ -45,6 +46,7 @@ class Stage:
         self.places = {}  # address -> offset of a tenant's text
         self.told_until = 0  # of the worker's log, in bytes
         self.cleaned = next(iter(self.tenants))
+        self.queues = []  # of Nova's notifier
 
     def start_services(self):
         waiting = ["RabbitMQ", "Redis", "Keystone and Placement"]
@@ -70,8 +72,9 @@ class Stage:
                          address == self.cleaned else "")
                         for address, tenant in self.tenants.items()]
         self.host = EmulatedHost(self.programs, os.path.join(self.folder, "host"), descriptions)
+        self.services.rabbitmqctl(*readmes_policy())
         with self.services.bus() as connection:
-            connection.declare_exchange()
+            self.queues = connection.declare_notifiers_queues()
 
     def fill(self, address):
         """What a tenant leaves on its drive."""
@@ -89,7 +92,7 @@ class Stage:
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
         self.worker.write_config(more)
         self.worker.as_operator().install()
-        self.worker.start(debug=False)
+        self.worker.start()  # at DEBUG, which names each guard
 
     def follow(self, story, ended):
         """Tells what the log says, from where it was told last, until ended() is true."""
@@ -153,6 +156,16 @@ class Stage:
             ["sanitizes", *change(lambda drive: "%d" % drive.sanitizes)],
             ["sha256", *change(lambda drive: drive.sha256[:8])],
         ], lambda row, column: marks.get(column))
+
+    def wrong_with_queues(self):
+        with self.services.bus() as connection:
+            found = {name: connection.look(name) for name in self.queues}
+        self.screen.step("Nova's own queues",
+                         "that nobody reads, kept empty by the README's policy")
+        self.screen.fact("messages", ", ".join("%s %d" % (name, messages)
+                                               for name, (messages, _) in found.items()
+                                               if name.endswith(".info")))
+        return check.wrong_with_queues(found)
 
     # the certificate
 
@@ -225,6 +238,13 @@ def version_of(package):
                           capture_output=True, check=False)
     return done.stdout.partition(":")[2].split("-")[0].split("+")[0] if ":" in done.stdout \
         else done.stdout.split("-")[0].split("+")[0]
+
+
+def readmes_policy():
+    """The words of its `rabbitmqctl set_policy`."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        line, = [line for line in file if line.startswith("rabbitmqctl set_policy ")]
+    return shlex.split(line)[1:]
 
 
 def printable(data):

@@ -67,9 +67,9 @@ def ten_lines():
 
 
 def readme_commands():
-    """Those of its chapter on the configuration, in their order."""
+    """Those of its chapter on the configuration that are typed on the host, in their order."""
     return [line for block in _blocks(_section("README.md", "Configuration"), "sh")
-            for line in commands(block)]
+            for line in commands(block) if not line.startswith("rabbitmqctl ")]
 
 
 def readme_file(name):

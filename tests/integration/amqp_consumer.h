@@ -21,20 +21,20 @@ namespace reclaim::testing {
 class Consumer final {
  public:
   explicit Consumer(const listener::AmqpOptions& options) {
-    auto made =
-        listener::AmqpLink::create(loop_.raw(), options, logger_,
-                                   {[this](const listener::AmqpDelivery& delivery) {
-                                      bodies_.emplace_back(delivery.body);
-                                      tags_.emplace_back(delivery.tag, delivery.incarnation);
-                                      last_ = delivery;
-                                      last_.body = {};
-                                      if (settle) {
-                                        settle(delivery);
-                                      } else {
-                                        link_->ack(delivery.tag, delivery.incarnation);
-                                      }
-                                    },
-                                    nullptr});
+    auto made = listener::AmqpLink::create(
+        loop_.raw(), options, logger_,
+        {[this](const listener::AmqpDelivery& delivery) {
+           bodies_.emplace_back(delivery.body);
+           tags_.emplace_back(delivery.tag, delivery.incarnation);
+           last_ = delivery;
+           last_.body = {};
+           if (settle) {
+             settle(delivery);
+           } else {
+             link_->ack(delivery.tag, delivery.incarnation);
+           }
+         },
+         nullptr, [this](const std::vector<BusQueue>& queues) { looks_.push_back(queues); }});
     CHECK(made.ok());
     link_ = std::move(*made);
     link_->start();
@@ -77,6 +77,8 @@ class Consumer final {
   listener::AmqpLink& link() { return *link_; }
   std::vector<std::string>& bodies() { return bodies_; }
   std::vector<std::pair<std::uint64_t, std::uint64_t>>& tags() { return tags_; }
+  // What each look at the queues of Nova's notifier found.
+  const std::vector<std::vector<BusQueue>>& looks() const { return looks_; }
   const listener::AmqpDelivery& last() const { return last_; }
 
  private:
@@ -85,6 +87,7 @@ class Consumer final {
   std::unique_ptr<listener::AmqpLink> link_;
   std::vector<std::string> bodies_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> tags_;
+  std::vector<std::vector<BusQueue>> looks_;
   listener::AmqpDelivery last_;
   bool stopped_ = false;
 };

@@ -429,7 +429,7 @@ class ASecondWorker(Adversary):
             return rival.host.sanitizes(FIRST) == 1
         wait_until(cleans_his_own, "his own drive is cleaned")
         rival.wait_log(r"-> available \(released\)")
-        made.worker.wait_log("is not clean, or taken, but is not reserved: reserving it")
+        made.worker.wait_log(r"ERROR reclaim\.conductor .*is on offer, and dirty since 20")
         wait_until(lambda: made.reserved(FIRST) == 1, "the victim's drive is off the pool again")
         rival.kill()
         made.worker.kill()

@@ -65,6 +65,17 @@ class Bus:
         for key in keys:
             self.channel.queue_bind(queue, exchange, key)
 
+    def declare_notifiers_queues(self):
+        """As oslo.messaging declares them on its way, without a bound; their names."""
+        self.declare_exchange()
+        names = ["%s.%s" % (topic, priority)
+                 for topic in ("versioned_notifications", "notifications")
+                 for priority in ("info", "error")]
+        for name in names:
+            self.channel.queue_declare(name, durable=False, auto_delete=False)
+            self.channel.queue_bind(name, "nova", name)
+        return names
+
     def publish(self, exchange, routing_key, body):
         message = amqp.Message(body, content_type="application/json", content_encoding="utf-8",
                                delivery_mode=2, priority=0)
@@ -79,8 +90,13 @@ class Bus:
         message = self.channel.basic_get(queue, no_ack=True)
         return message.body if message else None
 
+    def look(self, queue):
+        """(messages, consumers)."""
+        found = self.channel.queue_declare(queue, passive=True)
+        return found.message_count, found.consumer_count
+
     def length(self, queue):
-        return self.channel.queue_declare(queue, passive=True).message_count
+        return self.look(queue)[0]
 
     def delete_queue(self, queue):
         self.channel.queue_delete(queue)

@@ -46,6 +46,7 @@ class MainJob(EndToEnd):
         self.assertEqual(made.worker.field(SECOND, "device_state"), "allocated")
         self.assertEqual(made.worker.field(FIRST, "instance"), "")  # its tenancy is over
         self.check_time_line(made, published)
+        self.check_the_log_is_short(made)
         self.check_certificate(made)
         self.check_every_message_is_settled(made)
         self.check_what_was_measured(made)
@@ -69,6 +70,17 @@ class MainJob(EndToEnd):
         code, out, err = made.worker.command("device", "show", SECOND, "--timeline", "-f", "json")
         self.assertEqual((code, json.loads(out)), (0, []))
         self.assertIn("has no cleaning of " + SECOND, err)
+
+    def check_the_log_is_short(self, made):
+        """One line a stage and step; the rest is in the certificate, and at DEBUG."""
+        lines = [line for line in made.worker.log_text().splitlines() if FIRST in line]
+        told = [line for line in lines if " INFO " in line]
+        moved = [line for line in told if re.search(r" \w+ -> \w+ \(\w+\): ", line)]
+        self.assertGreater(len(moved), 10)
+        self.assertEqual(told, moved, "what is told besides the transitions")
+        self.assertLess(len(told), 30)
+        self.assertRegex("\n".join(lines), r" DEBUG reclaim\.guards .*passed")
+        self.assertRegex("\n".join(lines), r" DEBUG reclaim\.nvme .*accepted by the drive")
 
     def check_what_was_measured(self, made):
         """Told each 15 s."""
@@ -168,6 +180,30 @@ class MainJob(EndToEnd):
         made = self.setting(survey_s=5)
         made.free()
         self.assert_released(made)
+
+    def test_a_queue_of_novas_that_nobody_reads_is_told(self):
+        made = self.setting(start=False)
+        with made.services.bus() as connection:
+            for queue in connection.declare_notifiers_queues():
+                self.addCleanup(self.delete_queue, made, queue)
+            connection.publish("nova", "notifications.error", "{}")
+        made.worker.start()
+        for line in (r'queue="notifications.error"\} 1',
+                     r'queue="versioned_notifications.info"\} 0'):
+            wait_until(lambda wanted=line: re.search(
+                r"^reclaim_bus_unread_messages\{.*%s$" % wanted, self.measured(made),
+                re.MULTILINE), line)
+        rows = json.loads(made.worker.command("doctor", "-f", "json")[1])
+        told, = [row for row in rows if row["Check"] == "queues"]
+        self.assertEqual(told["Result"], "warning", told)
+        self.assertIn("nobody reads notifications.error (1 messages, 0 consumers):", told["Detail"])
+        self.assertIn("rabbitmqctl set_policy", told["Remedy"])
+        made.free()
+
+    @staticmethod
+    def delete_queue(made, queue):
+        with made.services.bus() as connection:
+            connection.delete_queue(queue)
 
     def test_when_to_look_is_the_operators_option(self):
         made = self.setting(start=False)

@@ -138,6 +138,9 @@ class Services:
     def kill_broker(self):
         run([os.path.join(STACK, "rabbitmq.sh"), "kill", self.path("rabbitmq")])
 
+    def rabbitmqctl(self, *words):
+        return run([os.path.join(STACK, "rabbitmq.sh"), "ctl", self.path("rabbitmq"), *words])
+
     def bus(self):
         return Bus(self.broker)
 

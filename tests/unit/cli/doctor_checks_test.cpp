@@ -283,6 +283,29 @@ TEST(DoctorHearing, WarnsOfAWorkerThatHearsNothingOfWhatEnds) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
+TEST(DoctorQueues, WarnsOfThoseThatNobodyReadsAndNobodyEmpties) {
+  const auto said = [](const Result<std::vector<BusQueue>>& queues,
+                       const std::vector<std::string>& drained = {}) {
+    Chart chart;
+    judge_queues(queues, drained, chart);
+    EXPECT_FALSE(chart.failed());
+    return lines(chart);
+  };
+  EXPECT_THAT(said(std::vector<BusQueue>{}),
+              ElementsAre(HasSubstr("queues ok: Nova's notifier has declared none yet")));
+  const std::vector<BusQueue> queues = {{"notifications.info", 340, 0},
+                                        {"notifications.error", 0, 0},
+                                        {"versioned_notifications.info", 349, 1}};
+  EXPECT_THAT(said(queues), ElementsAre(HasSubstr("queues warning: nobody reads notifications.info "
+                                                  "(340 messages, 0 consumers): each")));
+  EXPECT_THAT(said(queues, {"notifications.info"}),
+              ElementsAre(HasSubstr("queues ok: of Nova's notifier, none waits unread: "
+                                    "notifications.info (340 messages, 0 consumers), "
+                                    "notifications.error (0 messages")));
+  EXPECT_THAT(said(Error{Errc::unavailable, "no answer"}),
+              ElementsAre(HasSubstr("queues warning: not looked at: no answer")));
+}
+
 nvme::DriveFacts drive(std::uint64_t capacity_bytes) {
   nvme::DriveFacts facts;
   facts.address = PciAddress{0, 0xc1, 0, 0};

@@ -91,6 +91,28 @@ TEST(FleetStatus, AHostThatCannotBeReadIsNamedAndARecordWithoutATimeHasNoAge) {
   EXPECT_THAT(text, HasSubstr("c2 0000:01:00.0 for an unknown time: error"));
 }
 
+TEST(FleetStatus, AQueueThatNobodyReadsForAnHourIsNamedOnce) {
+  HostState first = host("c1");
+  first.info.unread_queues = {"notifications.info"};
+  first.info.unread_since = WallMs{kNow.ms - kHourMs + 1};
+  EXPECT_TRUE(look({first}).healthy()) << "its reader may just start again";
+  first.info.unread_since.ms -= 1;
+  HostState second = host("c2");
+  second.info.unread_queues = {"notifications.info", "versioned_notifications.info"};
+  second.info.unread_since = WallMs{kNow.ms - 2 * kHourMs};
+  HostState stopped = host("c3");
+  stopped.info = second.info;
+  stopped.info.stopped = true;
+  const FleetStatus status = look({first, second});
+  EXPECT_THAT(status.attention, SizeIs(2));
+  const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("c1 for 1h0m: RabbitMQ's queue notifications.info holds messages "
+                              "that nobody reads: "));
+  EXPECT_THAT(text, HasSubstr("c2 for 2h0m: RabbitMQ's queue versioned_notifications.info holds"));
+  EXPECT_THAT(text, HasSubstr("rabbitmqctl set_policy"));
+  EXPECT_THAT(look({stopped}).attention, SizeIs(1)) << "what it said is old";
+}
+
 TEST(FleetStatus, WhatIsStuckComesOldestFirstAndWhatPassesDoesNot) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:01:00.0", Stage::pending_cleaning, 60'000),

@@ -71,5 +71,14 @@ TEST(NotificationSettings, AServicesOwnGroupIsNotRead) {
   EXPECT_EQ(checked.settings.notify.driver, NotificationDriver::noop);
 }
 
+TEST(Settings, WhatIsDrainedIsNoQueueOfOurs) {
+  EXPECT_THAT(build("").settings.drain, IsEmpty());
+  EXPECT_THAT(build("[listener]\ndrain = notifications, x\n").settings.drain,
+              ElementsAre("notifications", "x"));
+  EXPECT_THAT(problems("[listener]\nqueue = own.info\ndead_letter_queue = dead.error\n"
+                       "drain = own, dead\n"),
+              ElementsAre(HasSubstr("own.info"), HasSubstr("dead.error")));
+}
+
 }  // namespace
 }  // namespace reclaim::config

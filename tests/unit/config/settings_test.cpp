@@ -515,7 +515,7 @@ TEST(Settings, DeviceSpecErrorsNameTheLine) {
               ElementsAre(HasSubstr("r.conf:4: [nvme] device_spec: this entry, with [nvme] verify: "
                                     "verify=log needs a sanitize")));
   EXPECT_THAT(warnings("[nvme]\ndevice_spec = {}\ndevice_spec = {}\n"),
-              ElementsAre(HasSubstr("r.conf:3: [nvme] device_spec: this entry can match")));
+              ElementsAre(HasSubstr("r.conf:3: [nvme] device_spec: this entry never counts")));
   std::string many = "[nvme]\n";
   for (std::size_t i = 0; i <= kDeviceSpecsMax; ++i)
     many += "device_spec = {\"address\": \"0:0:0.0\"}\n";

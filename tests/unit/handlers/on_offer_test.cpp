@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "handlers/conductor/conductor.h"
+#include "state/base/fields.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -261,8 +262,13 @@ INSTANTIATE_TEST_SUITE_P(Ways, BesideASecond,
 TEST_F(OnOffer, WhatWaitsIsReservedAgainWithinSeconds) {
   leave_dirty();
   unreserve();
+  world->log.text.clear();
   world->pass(kWithinMs);
   EXPECT_EQ(reserved(), 1);
+  const WallMs since = world->disk.entries[world->slots.front().address].dirty_since;
+  EXPECT_THAT(world->log.text,
+              HasSubstr("ERROR reclaim.conductor " + to_string(world->slots.front().address) +
+                        " is on offer, and dirty since " + field::time_text(since)));
 }
 
 TEST_F(OnOffer, WhatIsInErrorToo) {

@@ -128,6 +128,17 @@ TEST_F(WorkerMetricsTest, TotalsAreWhatTheOthersCounted) {
   }
 }
 
+TEST_F(WorkerMetricsTest, MessagesThatNobodyReadsAreToldOfTheQueuesThatExist) {
+  const std::string of = R"(reclaim_bus_unread_messages{host="c1",queue=)";
+  WorkerTotals totals;
+  totals.bus_queues = {{"notifications.info", 340, 0}, {"notifications.error", 5, 1}};
+  const std::string all = metrics.text(totals, {});
+  EXPECT_THAT(all, HasSubstr(of + "\"notifications.info\"} 340\n"));
+  EXPECT_THAT(all, HasSubstr(of + "\"notifications.error\"} 0\n"));
+  totals.bus_queues.pop_back();
+  EXPECT_THAT(metrics.text(totals, {}), Not(HasSubstr("notifications.error")));
+}
+
 TEST_F(WorkerMetricsTest, CertificatesOfRedisAreToldWhileThereAreSome) {
   const std::string of = R"(reclaim_redis_tls_not_after_timestamp_seconds{host="c1",certificate=)";
   EXPECT_THAT(text(), Not(HasSubstr(of)));

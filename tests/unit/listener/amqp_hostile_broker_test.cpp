@@ -140,6 +140,27 @@ TEST(AmqpBroker, OneThatSaysNothingWrongIsConsumedFrom) {
   EXPECT_EQ(AmqpHostile::attempt(broker), "connected");
 }
 
+TEST(AmqpBroker, OneThatIsNotThereRefusesTheConnection) {
+  // A port that is taken and not listened at.
+  const UniqueFd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  AmqpOptions options;
+  options.hosts = {{"127.0.0.1", ntohs(address.sin_port), "guest", "guest"}};
+  const std::atomic<bool> cancelled = false;
+  const auto made = connect_and_log_in(options, 0, cancelled);
+  ASSERT_FALSE(made.ok());
+  const std::string peer = "127.0.0.1:" + std::to_string(options.hosts[0].port);
+  EXPECT_THAT(
+      made.error().what,
+      ::testing::AllOf(::testing::HasSubstr("RabbitMQ at " + peer + ": the connection is refused"),
+                       ::testing::HasSubstr("listens at " + peer)));
+}
+
 TEST_P(AmqpHostile, AsTheAnswerToALogin) {
   const HostileBroker broker({{hostile::kStart, {GetParam().bytes + the_end()}}});
   EXPECT_THAT(AmqpHostile::attempt(broker), ::testing::HasSubstr("RabbitMQ at 127.0.0.1"));

@@ -532,6 +532,16 @@ TEST(StoredForms, AHost) {
             "\"burned\":0,\"nodes\":[],\"stopped\":true,\"unheard_ends\":2,"
             "\"unheard_since\":\"2025-11-20T21:22:44.123Z\"}");
   EXPECT_EQ(redis_keys::decode_host("h1", redis_keys::encode_host(stopped))->unheard_ends, 2U);
+  HostInfo unread;
+  unread.unread_queues = {"notifications.info"};
+  unread.unread_since = kAt;
+  EXPECT_EQ(redis_keys::encode_host(unread),
+            "{\"heartbeat_at\":\"1970-01-01T00:00:00.000Z\",\"version\":\"\",\"machine_id\":\"\","
+            "\"burned\":0,\"nodes\":[],\"unread_queues\":[\"notifications.info\"],"
+            "\"unread_since\":\"2025-11-20T21:22:44.123Z\"}");
+  const auto read = redis_keys::decode_host("h1", redis_keys::encode_host(unread));
+  EXPECT_EQ(read->unread_queues, unread.unread_queues);
+  EXPECT_EQ(read->unread_since, kAt);
   EXPECT_TRUE(redis_keys::decode_host("h1", redis_keys::encode_host(stopped))->stopped);
   const auto back = redis_keys::decode_host("h1", redis_keys::encode_host(info));
   ASSERT_TRUE(back.ok());
