@@ -77,6 +77,3 @@ unit_mutant(key_of_small_order state state/certificate/signing_key.cpp
   "anybody signs certificates with a key that the host has endorsed"
   [[if (is_of_small_order(key.get())) {]]
   [[if (is_of_small_order(key.get()) && false) {]])
-unit_mutant(two_histories_are_mixed state state/certificate/mirror.cpp MirrorTest.TwoHistories*
-  "a chain that goes on from an old backup spoils the whole one in the mirror"
-  [[  if (!strange.empty()) {]] [[  if (false) {]])

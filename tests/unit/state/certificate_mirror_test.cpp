@@ -158,6 +158,7 @@ TEST_F(MirrorTest, TheCommandGetsEachInItsOrderUntilItTakesIt) {
   EXPECT_THAT(later.names(), ElementsAre(name_of(4)));
   // A chain that began again has none of those that were taken.
   fs::rename(folder_, folder_ + ".old");
+  fs::rename(copy_, copy_ + ".old");
   keep(1);
   EXPECT_THAT(mirror_owed(places_)->to_command, ElementsAre(name_of(1)));
 }
