@@ -256,12 +256,12 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      // A ninth each: an operator has clean steps of his own; some devices are no drives; Cyborg
+      // A tenth each: an operator has clean steps of his own; some devices are no drives; Cyborg
       // writes to Placement; an operator disowns devices and names clean steps; drives go from one
       // tenant to the next; Nova names what it is about to delete; nobody looks when it matters;
-      // and somebody sends a flood meanwhile.
-      const std::uint64_t own = count / 9;
-      for (const auto& [first, many] : {std::pair(base, count - 8 * own),
+      // somebody sends a flood meanwhile; and drives wear out.
+      const std::uint64_t own = count / 10;
+      for (const auto& [first, many] : {std::pair(base, count - 9 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
                                         {base + reclaim::sim::kFunctionsFrom, own},
                                         {base + reclaim::sim::kCyborgWritesFrom, own},
@@ -269,7 +269,8 @@ int main(int argc, char** argv) {
                                         {base + reclaim::sim::kTenantsFrom, own},
                                         {base + reclaim::sim::kEndsToldFrom, own},
                                         {base + reclaim::sim::kUnwatchedFrom, own},
-                                        {base + reclaim::sim::kFloodsFrom, own}}) {
+                                        {base + reclaim::sim::kFloodsFrom, own},
+                                        {base + reclaim::sim::kUnfitFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);

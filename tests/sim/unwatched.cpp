@@ -44,7 +44,7 @@ bool World::is_dirty(const Slot& slot) {
 }
 
 bool World::is_unwatched() const {
-  return !options_.scripted && options_.seed >= kUnwatchedFrom && !has_floods();
+  return !options_.scripted && options_.seed >= kUnwatchedFrom && options_.seed < kFloodsFrom;
 }
 
 void World::draw_unwatched() {
