@@ -71,8 +71,8 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit.embedded("findings", certificate.findings, lenient);
   visit("started_at", certificate.started_at);
   visit("verified_at", certificate.verified_at);
-  visit("released_at", certificate.released_at, sparse);  // of what was released, or of schema 3:
-  visit("not_returned", certificate.not_returned, sparse);
+  visit("not_returned", certificate.not_returned, sparse);  // of schema 3, in place of the next
+  visit("released_at", certificate.released_at, certificate.returned() ? required : sparse);
   visit("timeline", certificate.timeline, sparse);  // younger
 }
 
@@ -138,8 +138,8 @@ Result<Certificate> decode_certificate(std::string_view json_text) {
   Status good = document.ok() ? check_schema(*document) : Status(document.error());
   auto certificate =
       good.ok() ? field::from_json<Certificate>(*document) : Result<Certificate>(good.error());
-  if (certificate.ok() && certificate->returned() == (certificate->released_at.ms == 0)) {
-    certificate = Error{Errc::invalid, "it has to have one of 'released_at' and 'not_returned'"};
+  if (certificate.ok() && !certificate->returned() && certificate->released_at.ms != 0) {
+    certificate = Error{Errc::invalid, "it has both 'released_at' and 'not_returned'"};
   }
   if (!certificate.ok()) return certificate.error().wrap("this is not a whole certificate");
   return certificate;
