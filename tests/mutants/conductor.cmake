@@ -640,3 +640,11 @@ unit_mutant(who_begins_hurries_always conductor handlers/conductor/conduct.cpp F
 unit_mutant(life_where_the_payload_says handlers handlers/bus/kick.cpp Kick.TellsOn*
   "an instance that moved away is heard of where it went"
   [[row.scope == KickScope::named_by_payload || publisher.empty();]] [[true;]])
+unit_mutant(unfit_is_enrolled conductor handlers/conductor/cleaning_steps.cpp Unfit.IsNotEnrolled*
+  "a drive with new media errors is given back by the second try"
+  [[        if (!report->unfit.empty()) return unfit(]]
+  [[        facts.enrolment = report->enrolment;
+        if (!report->unfit.empty()) return unfit(]])
+unit_mutant(hot_starts_over conductor handlers/conductor/release.cpp Unfit.IsHot*
+  "a hot drive is erased again and again, which heats it"
+  [[        if (!now && now.error().code == Errc::busy) {]] [[        if (false) {]])
