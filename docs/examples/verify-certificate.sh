@@ -100,6 +100,7 @@ effs=$(printf '%s' "$zeroes" | tr 0 f)
 # decide over keys, how they begin, and all of each.
 uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 front='"schema":[123],"id":"'$uuid'"'
+of_keys='"schema":[12],"id":"'$uuid'"'
 sealed_name='[0-9]\{9,\}-[0-9a-fA-F]\{8\}\(-[0-9a-fA-F]\{4\}\)\{3\}-[0-9a-fA-F]\{12\}\.json$'
 text='"([^"\\]|\\["\\bfnrt]|\\u00(0[0-7BEF]|1[0-9A-F]))*"'
 plain='(""|0)(,(""|0))*'
@@ -117,7 +118,7 @@ named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"d
 pem='"-----BEGIN PUBLIC KEY-----\\n[A-Za-z0-9+/]{59}=\\n-----END PUBLIC KEY-----\\n"'
 endorsed='endorsed'$named',"public_key":'$pem
 revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
-key_form='[^{]*\{[^{]*"audit":\{"schema":[12],"id":"'$uuid'","event":"key_('$endorsed'|'$revoked'),"at":'$time'\}\}'
+key_form='[^{]*\{[^{]*"audit":\{'$of_keys',"event":"key_('$endorsed'|'$revoked'),"at":'$time'\}\}'
 
 # Of an entry that endorses a key, the key.
 follow_key() {

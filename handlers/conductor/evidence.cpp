@@ -51,7 +51,7 @@ void visit_fields(Visit& visit, const VerifyReport& report) {
   visit("global_data_erased", report.global_data_erased);
   visit_fields(visit, report.counters);
   visit("expectation", report.expectation);
-  visit("fit", report.unfit.empty());
+  if (!report.health.empty()) visit("fit", report.unfit.empty());
 }
 
 }  // namespace nvme

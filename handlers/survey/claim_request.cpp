@@ -37,7 +37,7 @@ nvme::ClaimRequest claim_request(const Record& record, const DevicePolicy& polic
   request.shared_subsystem_allowed = policy.shared_subsystem_allowed;
   request.managed = policy.managed;
   request.rules = policy.rules;
-  request.rules.health.judged = judges_health(record.plan);
+  request.rules.health.judged = record.plan.empty() || judges_health(record.plan);
   request.enrolment = record.enrolment;
   request.commands = commands_of(policy.steps, record.plan);
   return request;

@@ -258,8 +258,8 @@ struct VerifyReport {
   bool global_data_erased = false;     // read again, last of all
   Counters counters;                   // at the end of verification
   std::string expectation;  // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
-  // How well the drive is after its erase, and why it is not to be given back: sentences with their
-  // remedy. Empty: it is fit, as far as anybody wants to know (HealthLimits::judged).
+  // How well the drive is after its erase; empty: it was not judged (HealthLimits::judged). And why
+  // it is not to be given back: sentences with their remedy; empty: nothing speaks against that.
   std::vector<StepFinding> health;
   std::vector<std::string> unfit;
   // The drive as we leave it (encode_controller_state): the enrolment baseline of the next tenancy.

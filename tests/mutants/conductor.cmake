@@ -16,7 +16,8 @@ unit_mutant(quarantine_for_ever conductor handlers/conductor/conductor.cpp *Mend
   [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
 unit_mutant(certificate_stays_lost conductor handlers/conductor/inbox.cpp *TheLostCertificate*
   "a drive that was given back and taken at once has no certificate"
-  [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
+  [[    if (update->effect == EffectKind::finish || update->effect == EffectKind::certify) {]]
+  [[    if (false) {]])
 unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certificate_keeper.cpp
   *ItNeverNames*
   "a certificate names an instance that came after the erasure"

@@ -214,7 +214,7 @@ SURFACES = [
     Row("a self-test runs", {"self_test": 2, "self_test_ms": HOUR_MS}, RELEASED,
         reset="self_test"),
     Row("worn out", {"percentage_used": 101}, kept=True,
-        words="^erased, not returned: health: 101 % of its endurance is used.*`reclaim device clean`",
+        words="^erased, not returned: health: 101 % of its endurance .*`reclaim device clean`",
         mended_by={"percentage_used": 100}),
     Row("worn out, unmanaged", {"percentage_used": 101}, made={"driver": "vfio-pci"}, kept=True,
         spec={"managed": False}, driver="vfio-pci", words="erased, not returned: health: 101 %"),
