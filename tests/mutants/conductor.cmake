@@ -30,7 +30,7 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certifica
       }(),]])
 unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp *EarlierTenancy
   "a certificate names an instance that had the drive before another, whom nobody saw"
-  [[      if (event.trigger != Trigger::released_unseen) forget_tenancy(update->record);
+  [[      forget_tenancy(update->record);
 ]]
   [[]])
 unit_mutant(unseen_releases_are_not_certified conductor handlers/conductor/release.cpp
