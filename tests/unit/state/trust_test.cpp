@@ -268,6 +268,7 @@ struct TrustOfNoForgottenRelease : TrustOfForgottenRelease {
 };
 
 TEST_F(TrustOfNoForgottenRelease, WhereItWasErasedAndNotReturned) {
+  line.dirty_since = WallMs{};
   line.certificate_pending = encode_certificate(not_returned(certificate()));
 }
 
