@@ -218,9 +218,9 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   const auto listing = list_chain(folder);
   if (!listing.ok()) return complain(err, listing.error());
   Table table{{"Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-               "Project", "Verified At"},
+               "Project", "Verified At", "Not Returned"},
               {},
-              {"Class", "Project", "Model", "Method", "Instance", "Serial"}};
+              {"Class", "Project", "Model", "Method", "Instance", "Not Returned", "Serial"}};
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
     std::uint64_t sequence = 0;
@@ -238,7 +238,7 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
     table.rows.push_back({static_cast<std::int64_t>(sequence), member("id"), member("address"),
                           member("model"), member("serial"), member("method"),
                           member("sanitization_class"), member("instance"), member("project"),
-                          member("verified_at")});
+                          member("verified_at"), member("not_returned")});
   }
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
@@ -323,9 +323,12 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
     const auto sequence = static_cast<std::int64_t>(file.sequence);
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       if (const auto it = decode_certificate(opened->content); it.ok()) {
-        table.rows.push_back({sequence, to_iso8601(it->released_at), std::string("erased"),
-                              it->address, it->serial, it->instance, it->project,
-                              fmt::format("{}, released; certificate {}", it->method, it->id)});
+        table.rows.push_back(
+            {sequence, to_iso8601(it->ended_at()), std::string("erased"), it->address, it->serial,
+             it->instance, it->project,
+             fmt::format("{}, {}; certificate {}", it->method,
+                         it->returned() ? "released" : "not returned: " + it->not_returned,
+                         it->id)});
         continue;
       }
     } else if (opened.ok()) {

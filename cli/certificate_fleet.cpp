@@ -43,9 +43,9 @@ bool add_host(Session& session, const std::string& host, Table& table, std::ostr
 
 Table fleet_certificates() {
   return {{"Host", "Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-           "Project", "Verified At"},
+           "Project", "Verified At", "Not Returned"},
           {},
-          {"Class", "Project", "Model", "Method", "Instance", "Serial"}};
+          {"Class", "Project", "Model", "Method", "Instance", "Not Returned", "Serial"}};
 }
 
 Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::string& address,
@@ -63,7 +63,8 @@ Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::
                            it.sanitization_class,
                            it.instance,
                            it.project,
-                           to_iso8601(it.verified_at)};
+                           to_iso8601(it.verified_at),
+                           it.not_returned};
 }
 
 std::vector<std::string> claimed_twice(const Table& table) {

@@ -42,9 +42,9 @@ constexpr std::array kTenancy = {Row{"instance", "Instance"},
                                  Row{"user", "User"},
                                  Row{"heard", "Heard of, not proven"},
                                  Row{"request_id", "Ordered by request"}};
-constexpr std::array kTimes = {Row{"started_at", "Cleaning started"},
-                               Row{"verified_at", "Erasure verified"},
-                               Row{"released_at", "Released"}};
+constexpr std::array kTimes = {
+    Row{"started_at", "Cleaning started"}, Row{"verified_at", "Erasure verified"},
+    Row{"released_at", "Released"}, Row{"not_returned", "Erased, not returned"}};
 constexpr std::array kElsewhere = {"schema",   "id",           "method",   "sanitization_class",
                                    "evidence", "verification", "findings", "tool_version",
                                    "timeline"};

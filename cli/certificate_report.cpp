@@ -76,7 +76,7 @@ class Summing final {
     report_.chain = source.chain;
     make_stretches();
     for (const Erasure& each : source.erasures) {
-      if (within(each.certificate.released_at)) take(each);
+      if (within(each.certificate.ended_at())) take(each);
     }
     for (const AuditLine& each : source.audit) {
       if (within(each.entry.at)) take(each);
@@ -148,10 +148,11 @@ class Summing final {
       device.used_at_last = used;
     }
     report_.erasures += 1;
+    report_.not_returned += it.returned() ? 0 : 1;
     report_.bytes += it.capacity_bytes;
     report_.classes[it.sanitization_class] += 1;
-    stretch_of(it.released_at).erasures[it.sanitization_class] += 1;
-    times_ms_[it.method].push_back(std::max<std::int64_t>(0, it.released_at.ms - it.started_at.ms));
+    stretch_of(it.ended_at()).erasures[it.sanitization_class] += 1;
+    times_ms_[it.method].push_back(std::max<std::int64_t>(0, it.ended_at().ms - it.started_at.ms));
   }
 
   void take(const AuditLine& line) {
@@ -243,6 +244,7 @@ Fields summary_of(const PeriodReport& report) {
           {"to", to_iso8601(report.period.to)},
           {"hosts", hosts},
           {"erasures", number(report.erasures)},
+          {"not_returned", number(report.not_returned)},
           {"devices_erased", number(erased)},
           {"bytes_erased", number(report.bytes)},
           {"purge", count("purge")},

@@ -105,6 +105,7 @@ struct PeriodReport {
   std::vector<Stretch> stretches;              // all of the period, in order
   std::int64_t stretch_days = 1;
   std::size_t erasures = 0;
+  std::size_t not_returned = 0;  // of them, drives too unwell to be given back
   std::size_t quarantines = 0;
   std::size_t unerased = 0;
   std::uint64_t bytes = 0;
@@ -113,7 +114,8 @@ struct PeriodReport {
   ChainState chain;
 };
 
-// A certificate belongs to the period in which its device was released.
+// A certificate belongs to the period in which its device was released, or its drive was erased and
+// not given back.
 [[nodiscard]] PeriodReport report_of(const ReportSource& source, const Period& period);
 
 [[nodiscard]] std::string class_text(std::string_view sanitization_class);  // "": "none claimed"

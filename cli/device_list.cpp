@@ -12,6 +12,7 @@
 #include "cli/record_cells.h"
 #include "cli/records.h"
 #include "cli/timeline_show.h"
+#include "handlers/drive_wear.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "state/base/fields.h"
@@ -193,6 +194,8 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
     fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
     fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
   }
+  const std::string kept = said_to_be_kept(record->findings);
+  if (!kept.empty() && is_busy(record->stage)) fields.emplace_back("not_returned", kept);
   return print(format_show(fields, options.view), out, err);
 }
 

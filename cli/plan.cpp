@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/plan_health.h"
 #include "cli/plan_registration.h"
 #include "handlers/arq/book.h"
 #include "handlers/conductor/policy_of.h"
@@ -214,7 +215,10 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                           verdict.word};
     for (Cell& cell : cells_of(verdict, policy)) row.push_back(std::move(cell));
     row.emplace_back(policy ? describe_origin(*policy) : std::string());
-    row.emplace_back(verdict.why);
+    const std::string kept = policy && sighting.drive
+                                 ? why_kept_back(*sighting.drive, base, *policy, verdict.plan)
+                                 : std::string();
+    row.emplace_back(verdict.why + (verdict.why.empty() || kept.empty() ? "" : "; ") + kept);
     devices.rows.push_back(std::move(row));
   }
   const auto text = format_list(options.guards ? guards : devices, options.view);

@@ -30,7 +30,9 @@ inline constexpr std::array kHostOptions = {
              "crypto, block); managed (does libvirt bind the drive back to the nvme driver? "
              "default true); tags; verify (log, sample, nist, full; default: the option verify); "
              "relax, a list of cross-checks that this model is known to break (global_data_erased, "
-             "unreadable_blocks, deallocated_value), named in every certificate; firmware, a list "
+             "unreadable_blocks, deallocated_value) and of warnings of its SMART log that are put "
+             "up with (spare, temperature, reliability, read_only, backup, pmr), named in every "
+             "certificate; firmware, a list "
              "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
              "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
              "second of zeroing, as 500M); cleanup_timeout (seconds, default: the option); steps "
@@ -101,7 +103,9 @@ inline constexpr std::array kHostOptions = {
          .help =
              "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest comes "
              "first, 0 leaves it out, and no two may be equal. The steps and their priorities are "
-             "nvme.check_health (90, can be left out), nvme.restore_firmware (88 with "
+             "nvme.check_health (90, can be left out: then no drive is kept because of its "
+             "health), "
+             "nvme.restore_firmware (88 with "
              "firmware_images, else left out), nvme.recover_sanitize (85), "
              "nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
              "follows at 50. May be given several times."}),

@@ -41,4 +41,16 @@ DriveWear wear_of(std::string_view findings) {
   return wear;
 }
 
+std::string said_to_be_kept(std::string_view findings) {
+  const auto document = json::parse(findings, kFindingsBytesMax);
+  const rapidjson::Value* step = document ? json::find(*document, "nvme.check_health") : nullptr;
+  if (step == nullptr || !step->IsArray()) return {};
+  for (const auto& finding : step->GetArray()) {
+    if (json::maybe_string(finding, "surface") == "health") {
+      return json::maybe_string(finding, "found").value_or("");
+    }
+  }
+  return {};
+}
+
 }  // namespace reclaim

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace reclaim {
@@ -15,5 +16,8 @@ struct DriveWear {
   std::optional<std::uint64_t> media_errors;
 };
 [[nodiscard]] DriveWear wear_of(std::string_view findings);
+
+// What the health step said of a drive that is going to be erased and not returned; empty: nothing.
+[[nodiscard]] std::string said_to_be_kept(std::string_view findings);
 
 }  // namespace reclaim

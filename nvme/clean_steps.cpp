@@ -24,9 +24,9 @@ StepReport one_finding(std::string found, bool reset = false) {
 }  // namespace
 
 Result<std::optional<ControllerState>> enrolled(const DriveContext& drive,
-                                                const StepRequest& request) {
-  if (request.enrolment.empty()) return std::optional<ControllerState>();
-  auto state = decode_controller_state(request.enrolment);
+                                                const std::string& enrolment) {
+  if (enrolment.empty()) return std::optional<ControllerState>();
+  auto state = decode_controller_state(enrolment);
   if (!state) {
     return Error{Errc::failed, state.error().what + "; enrol the drive again"};
   }
@@ -43,17 +43,30 @@ Patience patience_of(const DriveContext& drive, const StepRequest& request, cons
   return Patience{&drive.clock, MonoMs{drive.clock.now().mono.ms + request.timeout_ms}, &stop};
 }
 
-Result<StepReport> check_health(const DriveContext& drive, const StepRequest& request) {
-  const auto baseline = enrolled(drive, request);
+Result<HealthJudgement> health_of(const DriveContext& drive, const std::string& enrolment) {
+  const auto baseline = enrolled(drive, enrolment);
   if (!baseline) return baseline.error();
   const auto health = read_health(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
   if (!health) return Error{Errc::failed, "health: " + health.error().what, health.error().raw};
-  HealthJudgement judgement =
-      judge_health(*health, *baseline ? &(*baseline)->health : nullptr, drive.claim.rules().health);
-  if (!judgement.problems.empty()) {
-    return Error{Errc::failed, fmt::format("health: {}", fmt::join(judgement.problems, "; also "))};
+  const Rules& rules = drive.claim.rules();
+  if (!*baseline) return judge_health(*health, nullptr, rules);
+  const Identity& identity = drive.claim.identity();
+  const EnrolledHealth before{(*baseline)->health,
+                              !identity.serial.empty() && (*baseline)->model == identity.model};
+  return judge_health(*health, &before, rules);
+}
+
+Result<StepReport> check_health(const DriveContext& drive, const StepRequest& request) {
+  auto judgement = health_of(drive, request.enrolment);
+  if (!judgement) return std::move(judgement).error();
+  StepReport report{std::move(judgement->findings)};
+  if (!judgement->problems.empty()) {
+    report.findings.push_back({"health",
+                               fmt::format("it is going to be erased, and not returned: {}",
+                                           fmt::join(judgement->problems, "; also ")),
+                               false});
   }
-  return StepReport{std::move(judgement.findings)};
+  return report;
 }
 
 Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& request,

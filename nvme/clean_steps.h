@@ -7,12 +7,14 @@
 
 #include "nvme/controller/admin_state.h"
 #include "nvme/controller/controller_state.h"
+#include "nvme/controller/health.h"
 #include "nvme/drive_context.h"
 #include "nvme/stop_flag.h"
 
 namespace reclaim::nvme {
 
-// Whether it is well enough to be given back.
+// How well it is, and, as a finding, whether it is going to be given back: that is decided when it
+// was erased, which wears it (nvme/verification.h).
 [[nodiscard]] Result<StepReport> check_health(const DriveContext& drive,
                                               const StepRequest& request);
 // Writes the images of [nvme] firmware_images where a slot is not what it was, or another one is
@@ -35,10 +37,14 @@ namespace reclaim::nvme {
 // in full. Does not write to it.
 [[nodiscard]] Result<std::string> enrolment(const DriveContext& drive);
 
+// Its SMART log, judged by the rules of its claim. `enrolment` as in StepRequest.
+[[nodiscard]] Result<HealthJudgement> health_of(const DriveContext& drive,
+                                                const std::string& enrolment);
+
 // For the steps' own use. The baseline of a request, which has to be of this drive; nothing where
 // there is none.
 [[nodiscard]] Result<std::optional<ControllerState>> enrolled(const DriveContext& drive,
-                                                              const StepRequest& request);
+                                                              const std::string& enrolment);
 [[nodiscard]] Patience patience_of(const DriveContext& drive, const StepRequest& request,
                                    const StopFlag& stop);
 

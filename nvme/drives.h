@@ -108,7 +108,8 @@ class Drives {
   // The claimed descriptors still answer with the same serial, and the host-write counter stands
   // where verification left it; after restore_driver() of an unmanaged drive: it is bound to its
   // former driver and its group or cdev was ours all the while; so it is of a function that is no
-  // drive, which has no counters. Errc::refused otherwise.
+  // drive, which has no counters. Errc::busy: it is all that, and too hot to be given back; that
+  // passes by itself. Errc::refused otherwise.
   virtual void still_ours(const PciAddress& address, const Counters& since,
                           Callback<Counters> done) = 0;
 

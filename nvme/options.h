@@ -37,6 +37,11 @@ struct Options {
   std::int64_t read_retry_ms = 10'000;   // reads right after a sanitize may fail for a moment
   std::int64_t read_retry_pause_ms = 200;
 
+  // How long an unmanaged drive that is too hot is waited for after its erase, and between two
+  // looks. One that stays on the nvme driver is waited for without its thread's help.
+  std::int64_t hot_wait_ms = 600'000;
+  std::int64_t hot_poll_ms = 10'000;
+
   // Of the levels nist and full: large reads, several in flight. Also of what they may take.
   std::size_t verify_queue_depth = 8;
   std::uint64_t verify_chunk_bytes = 1'048'576;

@@ -77,7 +77,7 @@ Result<std::string> enrolment(const DriveContext& drive) {
 
 Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest& request,
                                           StopFlag& stop) {
-  const auto baseline = enrolled(drive, request);
+  const auto baseline = enrolled(drive, request.enrolment);
   if (!baseline) return baseline.error();
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
   const Patience patience = patience_of(drive, request, stop);

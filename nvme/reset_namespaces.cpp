@@ -157,7 +157,7 @@ Status change_layout(DriveContext& drive, const LayoutPlan& plan, const Controll
 
 Result<StepReport> reset_namespaces(DriveContext& drive, const StepRequest& request,
                                     StopFlag& stop) {
-  const auto baseline = enrolled(drive, request);
+  const auto baseline = enrolled(drive, request.enrolment);
   if (!baseline) return baseline.error();
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
   const int controller = drive.claim.controller_fd();

@@ -189,7 +189,7 @@ StepReport one_finding(std::string found) {
 
 Result<StepReport> restore_firmware(DriveContext& drive, const StepRequest& request,
                                     const ReportProgress& on_progress, StopFlag& stop) {
-  const auto baseline = enrolled(drive, request);
+  const auto baseline = enrolled(drive, request.enrolment);
   if (!baseline) return baseline.error();
   const Patience patience = patience_of(drive, request, stop);
   const int controller = drive.claim.controller_fd();

@@ -12,6 +12,8 @@ namespace {
 constexpr auto kClearActions =
     enum_names<ClearAction::format>("auto", "sanitize", "zero", "format");
 constexpr auto kClearStrategies = enum_names<ClearStrategy::block>("auto", "crypto", "block");
+constexpr auto kWarnings =
+    enum_names<Warning::pmr>("spare", "temperature", "reliability", "read_only", "backup", "pmr");
 constexpr auto kVerifyLevels = enum_names<VerifyLevel::full>("log", "sample", "nist", "full");
 
 template <typename Enum, std::size_t N>
@@ -22,6 +24,10 @@ Result<Enum> parse(const EnumNames<Enum, N>& names, std::string_view key, std::s
 }
 
 }  // namespace
+
+std::string_view to_string(Warning warning) {
+  return kWarnings[warning];
+}
 
 std::string_view to_string(ClearAction action) {
   return kClearActions[action];
@@ -52,6 +58,10 @@ std::vector<std::string> names(const Relaxations& relaxations) {
   if (relaxations.global_data_erased) out.emplace_back("global_data_erased");
   if (relaxations.unreadable_blocks) out.emplace_back("unreadable_blocks");
   if (relaxations.deallocated_value) out.emplace_back("deallocated_value");
+  for (std::size_t i = 0; i < kWarningCount; ++i) {
+    const auto warning = static_cast<Warning>(i);
+    if (relaxations.puts_up_with(warning)) out.emplace_back(to_string(warning));
+  }
   return out;
 }
 
@@ -62,11 +72,13 @@ Status relax(Relaxations& relaxations, std::string_view name) {
     relaxations.unreadable_blocks = true;
   } else if (name == "deallocated_value") {
     relaxations.deallocated_value = true;
+  } else if (const auto warning = kWarnings.find(name)) {
+    relaxations.warnings |= bit_of(*warning);
   } else {
     return Error{Errc::invalid,
                  fmt::format("relax '{}' is not one of global_data_erased, unreadable_blocks, "
-                             "deallocated_value",
-                             name.substr(0, 64))};
+                             "deallocated_value, {}",
+                             name.substr(0, 64), kWarnings.list())};
   }
   return Ok{};
 }

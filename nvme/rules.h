@@ -32,15 +32,34 @@ enum class VerifyLevel : std::uint8_t {
 [[nodiscard]] std::string_view to_string(VerifyLevel level);
 [[nodiscard]] Result<VerifyLevel> parse_verify_level(std::string_view text);
 
-// Cross-checks that real drives are known to break. One is relaxed only by its name in device_spec,
-// and every certificate says which were.
+// Bits of Critical Warning (NVM Express Base 2.0, Figure 207, SMART / Health log, byte 0).
+enum class Warning : std::uint8_t {
+  spare,        // spare capacity below its threshold
+  temperature,  // outside its thresholds
+  reliability,  // degraded, by media or internal errors
+  read_only,    // the media is
+  backup,       // of the volatile memory failed
+  pmr,          // the persistent memory region is read only or unreliable
+};
+inline constexpr std::size_t kWarningCount = 6;
+[[nodiscard]] std::string_view to_string(Warning warning);
+[[nodiscard]] constexpr std::uint8_t bit_of(Warning warning) {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(warning));
+}
+
+// Cross-checks that real drives are known to break, and warnings that an operator puts up with. One
+// is relaxed only by its name in device_spec, and every certificate says which were.
 struct Relaxations {
   bool global_data_erased = false;  // the drive never sets Global Data Erased
   bool unreadable_blocks = false;   // blocks cannot be read after the erase
   bool deallocated_value = false;   // erased blocks do not read as DLFEAT promises
+  std::uint8_t warnings = 0;        // bits of Critical Warning
 
   [[nodiscard]] bool any() const {
-    return global_data_erased || unreadable_blocks || deallocated_value;
+    return global_data_erased || unreadable_blocks || deallocated_value || warnings != 0;
+  }
+  [[nodiscard]] bool puts_up_with(Warning warning) const {
+    return (warnings & bit_of(warning)) != 0;
   }
   friend bool operator==(const Relaxations&, const Relaxations&) = default;
 };
@@ -49,10 +68,11 @@ struct Relaxations {
 // Adds the named one; Errc::invalid lists the names there are.
 [[nodiscard]] Status relax(Relaxations& relaxations, std::string_view name);
 
-// A drive beyond these is not given back. Read from the SMART log before the erase.
+// A drive beyond these is erased, and not given back. Read from the SMART log after the erase.
 struct HealthLimits {
   std::uint8_t percentage_used_max = 100;    // of the estimated endurance; 255: no limit
   std::uint64_t media_errors_delta_max = 0;  // more than this since the enrolment baseline
+  bool judged = true;  // false: nvme.check_health is left out of the plan, nothing is refused
   friend bool operator==(const HealthLimits&, const HealthLimits&) = default;
 };
 

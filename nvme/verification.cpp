@@ -139,6 +139,23 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
   return Ok{};
 }
 
+// As it is after its erase. An unmanaged drive that is too hot is waited for here: on its own
+// driver nothing more can be read of it.
+Result<HealthJudgement> health_after_erase(const DriveContext& drive, StopFlag& stop) {
+  const Rules& rules = drive.claim.rules();
+  if (!rules.health.judged) return HealthJudgement{};
+  const MonoMs deadline{drive.clock.now().mono.ms + drive.options.hot_wait_ms};
+  while (true) {
+    auto judgement = health_of(drive, drive.claim.enrolment());
+    if (!judgement || judgement->waits_for.empty() || !drive.claim.unmanaged()) return judgement;
+    if (drive.clock.now().mono.ms >= deadline.ms) {
+      judgement->problems.push_back(judgement->waits_for);
+      return judgement;
+    }
+    if (stop.wait(drive.options.hot_poll_ms)) return stopped();
+  }
+}
+
 // Nothing of the drive can be read on vfio; that nobody could reach it is what the group tells.
 Result<Counters> still_held_on_vfio(const DriveContext& drive, const Counters& since) {
   if (auto held = drive.claim.still_held(); !held) return std::move(held).error();
@@ -182,6 +199,9 @@ Result<Verification> verify_erasure(const DriveContext& drive, const Baseline& b
                              left_as.error().what),
                  left_as.error().raw};
   }
+  auto health =
+      judge.failed() ? Result<HealthJudgement>(HealthJudgement{}) : health_after_erase(drive, stop);
+  if (!health) return std::move(health).error();
   if (auto same = drive.claim.still_same_drive(); !same) return std::move(same).error();
   const auto counters = read_counters(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
   if (!counters) return not_verified(counters.error());
@@ -208,6 +228,8 @@ Result<Verification> verify_erasure(const DriveContext& drive, const Baseline& b
   auto report = judge.verdict(*counters, global_data_erased);
   if (!report) return report.error();
   report->enrolment = *left_as;
+  report->health = std::move(health->findings);
+  report->unfit = std::move(health->problems);
   return Verification{*std::move(report), global_data_erased};
 }
 
@@ -217,22 +239,27 @@ Result<Counters> still_as_verified(const DriveContext& drive, const Counters& si
   if (auto same = drive.claim.still_same_drive(); !same) {
     return Error{Errc::refused, same.error().what, same.error().raw};
   }
-  const auto counters = read_counters(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
-  if (!counters) return Error{Errc::refused, counters.error().what, counters.error().raw};
-  if (counters->host_writes != since.host_writes) {
+  const auto smart = read_smart(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
+  if (!smart) return Error{Errc::refused, smart.error().what, smart.error().raw};
+  const Counters& counters = smart->counters;
+  if (counters.host_writes != since.host_writes) {
     return Error{Errc::refused,
                  fmt::format("the drive was written to since it was verified: {} write commands "
                              "then, {} now",
-                             since.host_writes, counters->host_writes)};
+                             since.host_writes, counters.host_writes)};
   }
-  if (!relies_on_global_data_erased) return *counters;
-  const auto log = sanitize_log(drive);
-  if (!log) return Error{Errc::refused, log.error().what, log.error().raw};
-  if (!log->global_data_erased()) {
-    return Error{Errc::refused,
-                 "the drive was written to since it was verified: Global Data Erased is clear"};
+  if (relies_on_global_data_erased) {
+    const auto log = sanitize_log(drive);
+    if (!log) return Error{Errc::refused, log.error().what, log.error().raw};
+    if (!log->global_data_erased()) {
+      return Error{Errc::refused,
+                   "the drive was written to since it was verified: Global Data Erased is clear"};
+    }
   }
-  return *counters;
+  const Rules& rules = drive.claim.rules();
+  const std::string hot = rules.health.judged ? why_not_now(smart->health, rules) : std::string();
+  if (!hot.empty()) return Error{Errc::busy, hot};
+  return counters;
 }
 
 }  // namespace reclaim::nvme

@@ -44,7 +44,7 @@ verify_file() {
   ! grep -aEo "$time_of$text" "$work/signed" | grep -aEvqx "$time_of$time" ||
     refuse "$1" "has a time that does not exist"
   number=$(sed 's/^{"sequence":\([0-9]*\),.*$/\1/' "$work/signed")
-  id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
+  id=$(sed 's/^[^{]*{[^{]*{"schema":[123],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
   name=$(printf '%09d' "$number")-$id.json
   test "${1##*/}" = "$name" || ! expr "x/$1" : "x.*/$sealed_name" > /dev/null ||
     refuse "$1" "is not what its name says"
@@ -99,7 +99,8 @@ effs=$(printf '%s' "$zeroes" | tr 0 f)
 # What Reclaim writes: of all that is sealed, times among it; of the two entries of the audit that
 # decide over keys, how they begin, and all of each.
 uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-front='"schema":[12],"id":"'$uuid'"'
+front='"schema":[123],"id":"'$uuid'"'
+of_keys='"schema":[12],"id":"'$uuid'"'
 sealed_name='[0-9]\{9,\}-[0-9a-fA-F]\{8\}\(-[0-9a-fA-F]\{4\}\)\{3\}-[0-9a-fA-F]\{12\}\.json$'
 text='"([^"\\]|\\["\\bfnrt]|\\u00(0[0-7BEF]|1[0-9A-F]))*"'
 plain='(""|0)(,(""|0))*'
@@ -112,12 +113,12 @@ leap='([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)'
 time='[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)'
 time=$time'|[0-9]{4}-(0[13578]|1[02])-31|'$leap'-02-29'
 time='"('$time')T([01][0-9]|2[0-3])(:[0-5][0-9]){2}\.[0-9]{3}Z"'
-of_a_key='^[^{]*{[^{]*"audit":{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
+of_a_key='^[^{]*{[^{]*"audit":{"schema":[123],"id":"[0-9a-f-]*","event":"key_'
 named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"detail":'$text
 pem='"-----BEGIN PUBLIC KEY-----\\n[A-Za-z0-9+/]{59}=\\n-----END PUBLIC KEY-----\\n"'
 endorsed='endorsed'$named',"public_key":'$pem
 revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
-key_form='[^{]*\{[^{]*"audit":\{'$front',"event":"key_('$endorsed'|'$revoked'),"at":'$time'\}\}'
+key_form='[^{]*\{[^{]*"audit":\{'$of_keys',"event":"key_('$endorsed'|'$revoked'),"at":'$time'\}\}'
 
 # Of an entry that endorses a key, the key.
 follow_key() {

@@ -37,7 +37,8 @@ std::string row(const StoredCertificate& sealed, const std::string& url) {
   put_member_or_null(writer, "instance", certificate.instance);
   put_member(writer, "method", certificate.method);
   put_member_or_null(writer, "sanitization_class", certificate.sanitization_class);
-  put_member(writer, "released_at", to_iso8601(certificate.released_at));
+  put_member_or_null(writer, "released_at",
+                     certificate.returned() ? to_iso8601(certificate.released_at) : "");
   put_self_link(writer, url + "/" + certificate.id);
   writer.EndObject();
   return text_of(buffer);

@@ -1,7 +1,9 @@
 #include "handlers/conductor/cleaning_steps.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "handlers/conductor/error_facts.h"
@@ -14,6 +16,9 @@
 
 namespace reclaim {
 namespace {
+
+// By which the findings have what the drive's health is when it was erased.
+const std::string kAfterErase = "nvme.verify";
 
 // Where the steps of the stage end: at the erase, or with the plan.
 std::size_t last_step_of(const Record& record) {
@@ -292,6 +297,11 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         facts.verification = to_json(*report);
         // What was verified, not what a tenant had left of it.
         facts.capacity_bytes = report->capacity_bytes;
+        if (!report->health.empty()) {
+          facts.findings = with_findings(context_.record_of(address).findings, kAfterErase,
+                                         nvme::StepReport{report->health});
+        }
+        if (!report->unfit.empty()) return unfit(address, epoch, *report, std::move(facts));
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
         const auto left = nvme::decode_controller_state(report->enrolment);
@@ -301,6 +311,36 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         if (more) facts.step_index = static_cast<std::uint32_t>(next);
         context_.answer(address, epoch, more ? Trigger::verified_more : Trigger::verified,
                         std::move(facts));
+      });
+}
+
+// It was erased, and that is certified; it stays reserved. The enrolment stays the former one: what
+// makes it unfit is to be seen again by the next cleaning. As with a release, what is sealed is
+// what the ledger has before the record says so.
+void CleaningSteps::unfit(const PciAddress& address, std::uint64_t epoch,
+                          const nvme::VerifyReport& report, Facts facts) {
+  if (context_.is_stale(address, epoch)) return;
+  facts.detail = fmt::format(
+      "health: {}; what device_spec then allows is given back by `reclaim device clean`, which "
+      "erases it again",
+      fmt::join(report.unfit, "; also "));
+  Record erased = context_.record_of(address);
+  erased.certificate_id = context_.policies.make_id();
+  erased.verification = *facts.verification;
+  erased.findings = facts.findings.value_or(erased.findings);
+  erased.capacity_bytes = *facts.capacity_bytes;
+  erased.verified_at = std::max(context_.ports.clock.now().wall, erased_at(erased));
+  Certificate certificate = certificate_of(erased, context_.options.version);
+  certificate.released_at = WallMs{};
+  certificate.not_returned = fmt::format("health: {}", fmt::join(report.unfit, "; also "));
+  keep(
+      address, epoch,
+      [text = encode_certificate(certificate)](LedgerEntry& entry) {
+        entry.certificate_pending = text;
+        entry.release_generation = -1;
+      },
+      [this, address, epoch, facts] {
+        context_.answer(address, epoch, Trigger::verified_unfit, facts);
       });
 }
 

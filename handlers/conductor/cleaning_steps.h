@@ -44,6 +44,8 @@ class CleaningSteps final {
   void note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then, Facts facts);
   void keep(const PciAddress& address, std::uint64_t epoch,
             const std::function<void(LedgerEntry&)>& change, const std::function<void()>& then);
+  void unfit(const PciAddress& address, std::uint64_t epoch, const nvme::VerifyReport& report,
+             Facts facts);
   void note_mark(const PciAddress& address, std::uint64_t epoch, const std::string& mark);
 
   const ConductorContext& context_;

@@ -29,7 +29,8 @@ std::string_view event_of(std::string_view reason) {
 
 // These begin something; the others end it.
 bool goes_on(EffectKind effect) {
-  return effect != EffectKind::none && effect != EffectKind::drop && effect != EffectKind::finish &&
+  return effect != EffectKind::none && effect != EffectKind::drop &&
+         effect != EffectKind::certify && effect != EffectKind::finish &&
          effect != EffectKind::reserve;
 }
 
@@ -156,6 +157,7 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
       return release_.begin(address, epoch);
     case EffectKind::confirm:
       return release_.confirm(address, epoch);
+    case EffectKind::certify:
     case EffectKind::finish:
       return finish(address);
     case EffectKind::drop:
@@ -172,7 +174,7 @@ void Conductor::drop(const PciAddress& address) {
   claims_.drop(address);
 }
 
-// The certificate has been in the record since the release was.
+// The certificate has been in the record since the release was, or since the drive was found unfit.
 void Conductor::finish(const PciAddress& address) {
   drop(address);
   certificates_.keep(devices_.at(address).record);

@@ -51,6 +51,7 @@ void visit_fields(Visit& visit, const VerifyReport& report) {
   visit("global_data_erased", report.global_data_erased);
   visit_fields(visit, report.counters);
   visit("expectation", report.expectation);
+  if (!report.health.empty()) visit("fit", report.unfit.empty());
 }
 
 }  // namespace nvme
@@ -85,6 +86,14 @@ Result<nvme::Counters> counters_of_verification(const std::string& json_text) {
   const auto document = json::parse(json_text, kBytesMax);
   return document ? field::from_json<nvme::Counters>(*document)
                   : Result<nvme::Counters>(document.error());
+}
+
+Status is_fit_by(const std::string& json_text) {
+  const auto document = json::parse(json_text, kBytesMax);
+  const rapidjson::Value* fit = document ? json::find(*document, "fit") : nullptr;
+  if (fit != nullptr && fit->IsBool() && fit->GetBool()) return Ok{};
+  return Error{Errc::refused,
+               "its verification does not say that it is fit: `reclaim device clean` it"};
 }
 
 std::string summary(const nvme::EraseEvidence& evidence) {

@@ -53,13 +53,15 @@ void Inbox::pump(const PciAddress& address) {
     }
     certificates_.forget_kept(update->record);
     update->record.found = device.found;
-    if (update->effect == EffectKind::finish) {
-      // Written before the release was asked for.
+    if (update->effect == EffectKind::finish || update->effect == EffectKind::certify) {
+      // Written before the release was asked for, or the drive was found unfit.
       const LedgerEntry* known = context_.on_ledger(address);
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;
-      // What the record has of a tenancy now is the next one's, which nobody saw.
-      if (event.trigger != Trigger::released_unseen) forget_tenancy(update->record);
+    }
+    // What the record has of a tenancy after a release that nobody saw is the next one's.
+    if (update->effect == EffectKind::finish && event.trigger != Trigger::released_unseen) {
+      forget_tenancy(update->record);
     }
     JournalEntry entry{to_string(address),
                        std::string(to_string(device.record.stage)),

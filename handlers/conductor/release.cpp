@@ -47,6 +47,10 @@ void Release::look_now(const PciAddress& address, std::uint64_t epoch) {
   context_.ports.drives.still_ours(
       address, *since, [this, address, epoch](Result<nvme::Counters> now) {
         if (context_.is_stale(address, epoch)) return;
+        if (!now && now.error().code == Errc::busy) {
+          return kept_.withhold(address, epoch,
+                                {now.error().what, Trigger::placement_changed, true});
+        }
         if (!now) return context_.answer(address, epoch, Trigger::look_changed, said(now.error()));
         const auto maintaining = [this, address, epoch](const std::string& why) {
           kept_.withhold(address, epoch, {why, Trigger::placement_changed, true});
@@ -137,6 +141,11 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
     CHECK(!method && is_whole_function_plan(record.plan));
   } else {
     CHECK(method && claims_.permitted(address) == *method);
+  }
+  const Status fit = is_fit_by(record.verification);
+  if (judges_health(record.plan) && !fit) {
+    views_.erase(view);
+    return context_.answer(address, epoch, Trigger::release_refused, said(fit.error()));
   }
   // The findings are a drive's words: that a step is missing there is an error, and no fault of
   // this program's.

@@ -69,8 +69,8 @@ std::string_view step_result_of(const JournalEntry& entry) {
       {Trigger::step_done, "done"},      {Trigger::steps_done, "done"},
       {Trigger::steps_verified, "done"}, {Trigger::erased, "done"},
       {Trigger::verified, "done"},       {Trigger::verified_more, "done"},
-      {Trigger::step_failed, "failed"},  {Trigger::erase_failed, "failed"},
-      {Trigger::verify_failed, "failed"}};
+      {Trigger::verified_unfit, "done"}, {Trigger::step_failed, "failed"},
+      {Trigger::erase_failed, "failed"}, {Trigger::verify_failed, "failed"}};
   for (const Ends& ends : kEnds) {
     if (entry.trigger == to_string(ends.trigger)) return ends.result;
   }

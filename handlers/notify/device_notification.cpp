@@ -152,9 +152,12 @@ bool cleaning_begins(const Move& move) {
 std::vector<EventName> events_of(const Move& move) {
   std::vector<EventName> events;
   if (cleaning_begins(move)) events.push_back(kCleanStart);
-  if (move.to == Stage::restoring && move.from != Stage::restoring) events.push_back(kCleanEnd);
+  const bool kept = move.trigger == to_string(Trigger::verified_unfit);
+  if (kept || (move.to == Stage::restoring && move.from != Stage::restoring)) {
+    events.push_back(kCleanEnd);
+  }
   if (move.to == Stage::error && move.from != Stage::error) {
-    if (is_busy(move.from)) events.push_back(kCleanError);
+    if (is_busy(move.from) && !kept) events.push_back(kCleanError);
     events.push_back(kQuarantine);
   }
   if (ends_well(move.trigger)) events.push_back(kReleaseEnd);

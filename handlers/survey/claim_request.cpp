@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "handlers/survey/named_plan.h"
+#include "handlers/survey/plan.h"
 
 namespace reclaim {
 namespace {
@@ -36,6 +37,8 @@ nvme::ClaimRequest claim_request(const Record& record, const DevicePolicy& polic
   request.shared_subsystem_allowed = policy.shared_subsystem_allowed;
   request.managed = policy.managed;
   request.rules = policy.rules;
+  request.rules.health.judged = record.plan.empty() || judges_health(record.plan);
+  request.enrolment = record.enrolment;
   request.commands = commands_of(policy.steps, record.plan);
   return request;
 }

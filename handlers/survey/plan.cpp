@@ -283,6 +283,13 @@ bool is_whole(const std::vector<CleanStep>& plan) {
   return known == static_cast<std::size_t>(ours);
 }
 
+bool judges_health(const std::vector<CleanStep>& plan) {
+  return std::any_of(plan.begin(), plan.end(), [](const CleanStep& step) {
+    return step.interface == kNvmeInterface &&
+           step.step == to_string(nvme::DriveStep::check_health);
+  });
+}
+
 Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
                     const nvme::Capabilities& capabilities, nvme::EraseMethod method) {
   const auto chosen = choose(policy, capabilities);

@@ -53,6 +53,10 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
 // make others.
 [[nodiscard]] bool is_whole(const std::vector<CleanStep>& plan);
 
+// Whether the drive's health decides whether it is given back: it does where the plan has
+// nvme.check_health, which an operator can leave out.
+[[nodiscard]] bool judges_health(const std::vector<CleanStep>& plan);
+
 // What an operator named stands before everything else.
 [[nodiscard]] bool named_stand_first(const std::vector<CleanStep>& plan);
 

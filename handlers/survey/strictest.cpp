@@ -66,7 +66,8 @@ class Raising {
           role_.relaxed ? strictest(rules.relaxed, *role_.relaxed) : rules.relaxed);
     const nvme::HealthLimits health = strictest(
         rules.health, {role_.percentage_used_max.value_or(rules.health.percentage_used_max),
-                       role_.media_errors_delta_max.value_or(rules.health.media_errors_delta_max)});
+                       role_.media_errors_delta_max.value_or(rules.health.media_errors_delta_max),
+                       rules.health.judged});
     field("percentage_used_max", rules.health.percentage_used_max, health.percentage_used_max);
     field("media_errors_max", rules.health.media_errors_delta_max, health.media_errors_delta_max);
     field("zero_rate", rules.zero_bytes_per_s_max,
@@ -140,12 +141,13 @@ nvme::VerifyLevel strictest(nvme::VerifyLevel a, nvme::VerifyLevel b) {
 
 nvme::Relaxations strictest(nvme::Relaxations a, nvme::Relaxations b) {
   return {a.global_data_erased && b.global_data_erased, a.unreadable_blocks && b.unreadable_blocks,
-          a.deallocated_value && b.deallocated_value};
+          a.deallocated_value && b.deallocated_value,
+          static_cast<std::uint8_t>(a.warnings & b.warnings)};
 }
 
 nvme::HealthLimits strictest(nvme::HealthLimits a, nvme::HealthLimits b) {
   return {std::min(a.percentage_used_max, b.percentage_used_max),
-          std::min(a.media_errors_delta_max, b.media_errors_delta_max)};
+          std::min(a.media_errors_delta_max, b.media_errors_delta_max), a.judged || b.judged};
 }
 
 std::uint64_t strictest_rate(std::uint64_t a, std::uint64_t b) {

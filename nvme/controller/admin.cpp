@@ -11,6 +11,7 @@
 #include <span>
 
 #include "nvme/controller/sanitize.h"
+#include "nvme/controller/state_pages.h"
 #include "nvme/controller/status.h"
 
 namespace reclaim::nvme {
@@ -96,10 +97,20 @@ Result<std::vector<std::uint32_t>> active_namespaces(int fd, std::uint32_t timeo
 }
 
 Result<Counters> read_counters(int fd, std::uint32_t timeout_ms) {
+  const auto smart = read_smart(fd, timeout_ms);
+  if (!smart) return smart.error();
+  return smart->counters;
+}
+
+Result<SmartLog> read_smart(int fd, std::uint32_t timeout_ms) {
   const auto page = std::make_unique<Page<kSmartBytes>>();
   auto done = get_log(fd, NVME_LOG_LID_SMART, timeout_ms, page->bytes, "Get Log Page SMART");
   if (!done) return std::move(done).error();
-  return parse_smart(page->bytes);
+  const auto counters = parse_smart(page->bytes);
+  if (!counters) return counters.error();
+  const auto health = parse_health(page->bytes);
+  if (!health) return health.error();
+  return SmartLog{*counters, *health};
 }
 
 Result<SanitizeLog> read_sanitize_log(int fd, std::uint32_t timeout_ms) {

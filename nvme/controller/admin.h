@@ -20,6 +20,12 @@ namespace reclaim::nvme {
 [[nodiscard]] Result<std::vector<std::uint32_t>> active_namespaces(int fd,
                                                                    std::uint32_t timeout_ms);
 [[nodiscard]] Result<Counters> read_counters(int fd, std::uint32_t timeout_ms);
+// Both of one page.
+struct SmartLog {
+  Counters counters;
+  HealthState health;
+};
+[[nodiscard]] Result<SmartLog> read_smart(int fd, std::uint32_t timeout_ms);
 // Retains asynchronous events: other readers of the log lose nothing.
 [[nodiscard]] Result<SanitizeLog> read_sanitize_log(int fd, std::uint32_t timeout_ms);
 // The namespace behind a block node, from the kernel.

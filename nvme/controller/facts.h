@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "nvme/controller/controller_state.h"
 #include "nvme/controller/hardware_identity.h"
 #include "nvme/rules.h"
 #include "state/base/clock.h"
@@ -78,6 +79,7 @@ struct DriveFacts {
   HardwareIdentity hardware;  // known whatever driver is bound
   std::optional<Identity> identity;
   std::optional<Counters> counters;
+  std::optional<HealthState> health;  // of a look at the host's drives; a claim does not tell it
   std::vector<NamespaceFacts> namespaces;
   std::string problem;
   [[nodiscard]] bool is_drive() const { return class_code >> 8U == 0x0108; }
@@ -106,6 +108,8 @@ struct ClaimRequest {
   // takes it over to the nvme driver, and restore_driver() or drop() puts the former one back.
   bool managed = true;
   Rules rules;  // kept with the claim: the steps, the erase and the verification go by them
+  // Of the record: what the drive's health is compared with after its erase; empty: none.
+  std::string enrolment;
   // Commands of the operator's own steps that the plan will run, absolute paths.
   std::vector<std::string> commands;
 };
@@ -254,6 +258,10 @@ struct VerifyReport {
   bool global_data_erased = false;     // read again, last of all
   Counters counters;                   // at the end of verification
   std::string expectation;  // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
+  // How well the drive is after its erase; empty: it was not judged (HealthLimits::judged). And why
+  // it is not to be given back: sentences with their remedy; empty: nothing speaks against that.
+  std::vector<StepFinding> health;
+  std::vector<std::string> unfit;
   // The drive as we leave it (encode_controller_state): the enrolment baseline of the next tenancy.
   std::string enrolment;
   friend bool operator==(const VerifyReport&, const VerifyReport&) = default;

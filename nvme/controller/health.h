@@ -14,12 +14,23 @@ namespace reclaim::nvme {
 struct HealthJudgement {
   std::vector<StepFinding> findings;  // told of a healthy drive too
   std::vector<std::string> problems;  // sentences with their remedy; empty: healthy
+  std::string waits_for;              // what passes by itself, and is no problem; empty: nothing
 };
 
-// `enrolled` is the state at the end of the last verification, nullptr where there is none: then no
-// difference can be told. A counter that went backwards since is a problem: somebody reset it, or
-// it is another drive.
-[[nodiscard]] HealthJudgement judge_health(const HealthState& now, const HealthState* enrolled,
-                                           const HealthLimits& limits);
+// The state at the end of the last verification.
+struct EnrolledHealth {
+  HealthState health;
+  // It is the same drive by its serial and model. Where it is not known to be, a counter that went
+  // backwards is a problem; otherwise it is told: some drives lose theirs with their power.
+  bool same_drive = true;
+};
+
+// `enrolled` is nullptr where there is none: then no difference can be told.
+[[nodiscard]] HealthJudgement judge_health(const HealthState& now, const EnrolledHealth* enrolled,
+                                           const Rules& rules);
+
+// That the drive is outside its temperature thresholds, which passes by itself; empty: it is not,
+// or its operator puts up with that.
+[[nodiscard]] std::string why_not_now(const HealthState& now, const Rules& rules);
 
 }  // namespace reclaim::nvme

@@ -363,12 +363,15 @@ Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& addre
       return facts;
     }
     auto identity = identify_controller(fd->get(), options.admin_timeout_ms);
-    auto counters = read_counters(fd->get(), options.admin_timeout_ms);
+    const auto smart = read_smart(fd->get(), options.admin_timeout_ms);
     if (identity)
       facts.identity = *std::move(identity);
     else
       facts.problem = identity.error().what;
-    if (counters) facts.counters = *counters;
+    if (smart) {
+      facts.counters = smart->counters;
+      facts.health = smart->health;
+    }
     for (NamespaceFacts& ns : facts.namespaces) {
       const auto said = identify_namespace(fd->get(), ns.nsid, options.admin_timeout_ms);
       if (said) ns.dlfeat = said->dlfeat;

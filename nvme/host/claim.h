@@ -75,6 +75,10 @@ class Claim final {
   [[nodiscard]] std::vector<NamespaceFacts> namespace_facts() const;
   [[nodiscard]] const SysDrive& sys() const { return sys_; }
   [[nodiscard]] const Rules& rules() const { return request_.rules; }
+  // ClaimRequest::enrolment.
+  [[nodiscard]] const std::string& enrolment() const { return request_.enrolment; }
+  // It stands on another driver at rest, where nothing of it can be read.
+  [[nodiscard]] bool unmanaged() const { return !request_.managed; }
   // Other rules for what follows: a qualification ends with those that it recommends.
   void replace_rules(Rules rules) { request_.rules = std::move(rules); }
 

@@ -15,6 +15,7 @@ constexpr std::size_t kPlanBytesMax = 131'072;
 constexpr std::size_t kWordsBytesMax = 131'072;
 constexpr std::size_t kPlanStepsMax = 128;
 constexpr std::size_t kCertificateBytesMax = 1'048'576;
+constexpr int kSchemaOfReleases = 2;
 
 Status check_schema(const rapidjson::Value& value) {
   if (!value.IsObject()) return Error{Errc::invalid, "the text is JSON, but not an object"};
@@ -70,7 +71,8 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit.embedded("findings", certificate.findings, lenient);
   visit("started_at", certificate.started_at);
   visit("verified_at", certificate.verified_at);
-  visit("released_at", certificate.released_at);
+  visit("not_returned", certificate.not_returned, sparse);  // of schema 3, in place of the next
+  visit("released_at", certificate.released_at, certificate.returned() ? required : sparse);
   visit("timeline", certificate.timeline, sparse);  // younger
 }
 
@@ -124,7 +126,9 @@ Result<std::vector<CleanStep>> decode_plan(std::string_view text) {
 
 std::string encode_certificate(const Certificate& certificate) {
   rapidjson::Document document(rapidjson::kObjectType);
-  document.AddMember("schema", kCertificateSchemaVersion, document.GetAllocator());
+  // Readers of the schema before know of releases alone.
+  const int schema = certificate.returned() ? kSchemaOfReleases : kCertificateSchemaVersion;
+  document.AddMember("schema", schema, document.GetAllocator());
   field::add_members(document, certificate);
   return json::to_text(document);
 }
@@ -134,6 +138,9 @@ Result<Certificate> decode_certificate(std::string_view json_text) {
   Status good = document.ok() ? check_schema(*document) : Status(document.error());
   auto certificate =
       good.ok() ? field::from_json<Certificate>(*document) : Result<Certificate>(good.error());
+  if (certificate.ok() && !certificate->returned() && certificate->released_at.ms != 0) {
+    certificate = Error{Errc::invalid, "it has both 'released_at' and 'not_returned'"};
+  }
   if (!certificate.ok()) return certificate.error().wrap("this is not a whole certificate");
   return certificate;
 }

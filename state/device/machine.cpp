@@ -99,6 +99,7 @@ constexpr std::array kRows{
 
     Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},
     Row{S::verifying, T::verified_more, S::concluding, E::run_step, "nothing of the old content was found; the operator's own steps follow"},
+    Row{S::verifying, T::verified_unfit, S::error, E::certify, "erased, not returned"},
     Row{S::verifying, T::verify_failed, S::error, E::drop, "the erasure could not be shown"},
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
@@ -303,10 +304,23 @@ constexpr bool erase_only_behind_the_guards() {
   return true;
 }
 
+// A drive that is too unwell is certified, and never comes nearer to a release than that.
+constexpr bool unfit_drives_are_kept() {
+  std::size_t rows = 0;
+  for (const Row& row : kRows) {
+    if ((row.on == T::verified_unfit) != (row.effect == E::certify)) return false;
+    if (row.on != T::verified_unfit) continue;
+    if (row.from != S::verifying || row.to != S::error) return false;
+    rows += 1;
+  }
+  return rows == 1;
+}
+
 // Whoever leaves the busy stages gives claim and lock back.
 constexpr bool nothing_is_left_claimed() {
   for (const Row& row : kRows) {
-    if (busy(row.from) && !busy(row.to) && row.effect != E::drop && row.effect != E::finish) {
+    if (busy(row.from) && !busy(row.to) && row.effect != E::drop && row.effect != E::certify &&
+        row.effect != E::finish) {
       return false;
     }
   }
@@ -334,6 +348,7 @@ static_assert(release_only_after_verified_erasure());
 static_assert(kept_erase_is_looked_at_again());
 static_assert(uncleanable_devices_are_only_shown());
 static_assert(erase_only_behind_the_guards());
+static_assert(unfit_drives_are_kept());
 static_assert(nothing_is_left_claimed());
 static_assert(all_stages_reachable());
 
@@ -349,18 +364,18 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "placement_changed", "placement_away", "step_done", "steps_done", "steps_verified",
     "step_failed", "baseline_taken", "baseline_failed", "nothing_to_adopt", "erased",
     "erase_failed", "erase_unknown", "erase_not_started", "verified", "verified_more",
-    "verify_failed", "driver_restored", "restore_failed", "look_ok", "look_changed",
-    "release_withheld", "provider_anew", "released", "released_taken", "released_unseen",
-    "handed_over", "release_conflict", "release_unknown", "release_refused", "still_reserved",
-    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
-    "operator_enrol", "operator_steps", "erases_exhausted");
+    "verify_failed", "verified_unfit", "driver_restored", "restore_failed", "look_ok",
+    "look_changed", "release_withheld", "provider_anew", "released", "released_taken",
+    "released_unseen", "handed_over", "release_conflict", "release_unknown", "release_refused",
+    "still_reserved", "lock_lost", "restarted_resume", "restarted_error", "operator_clean",
+    "operator_abort", "operator_enrol", "operator_steps", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");
 
 constexpr auto kEffectNames = enum_names<EffectKind::reserve>(
     "-", "claim", "recheck", "run_step", "take_baseline", "erase", "verify", "restore_driver",
-    "look", "release", "confirm", "finish", "drop", "reserve");
+    "look", "release", "confirm", "certify", "finish", "drop", "reserve");
 
 std::string render_text() {
   std::string out;

@@ -71,6 +71,7 @@ enum class Trigger : std::uint8_t {
   verified,
   verified_more,  // and the plan has steps after the verification
   verify_failed,
+  verified_unfit,  // the erasure is shown, and the drive is too unwell to be given back
   driver_restored,
   restore_failed,
   look_ok,
@@ -94,7 +95,7 @@ enum class Trigger : std::uint8_t {
   operator_steps,    // the operator names clean steps, which its next cleaning begins with
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 53;
+inline constexpr std::size_t kTriggerCount = 54;
 
 enum class EffectKind : std::uint8_t {
   none,
@@ -108,6 +109,7 @@ enum class EffectKind : std::uint8_t {
   look,     // claim and Placement, once more
   release,  // PUT reserved = 0; the only effect that gives a device back
   confirm,  // read Placement after an unknown PUT
+  certify,  // of an erasure that is not given back: certificate, drop claim and lock
   finish,   // certificate, strike the ledger's line, drop claim and lock
   drop,     // stop what runs in the drive thread, drop claim and lock
   reserve,  // PUT reserved = total

@@ -228,8 +228,9 @@ struct Record {
   // The last erasure that led to a release.
   std::string certificate_id;
   WallMs certificate_at;
-  // The certificate of the last release (encode_certificate), from that release on until it is
-  // known to be sealed and kept, whatever becomes of the device meanwhile. Empty: it is.
+  // The certificate of the last release, or of the erasure that was not given back
+  // (encode_certificate), from then on until it is known to be sealed and kept, whatever becomes of
+  // the device meanwhile. Empty: it is.
   std::string certificate_pending;
   std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
   std::optional<std::uint64_t> certified_host_writes;
@@ -259,7 +260,7 @@ struct Record {
 [[nodiscard]] Result<std::vector<std::string>> decode_words(std::string_view text);
 
 // The version of docs/certificate.schema.json.
-inline constexpr int kCertificateSchemaVersion = 2;
+inline constexpr int kCertificateSchemaVersion = 3;
 
 // The proof of one erasure (design "certificate"). Kept as a file and in Redis.
 struct Certificate {
@@ -291,9 +292,14 @@ struct Certificate {
   std::string findings;            // JSON object: what each clean step found and reset
   WallMs started_at;
   WallMs verified_at;
-  WallMs released_at;
+  WallMs released_at;               // 0: it was not
+  std::string not_returned;         // why the drive was erased and not given back; empty: it was
   std::vector<StageMark> timeline;  // up to the release; empty: of a version that did not tell
   std::string tool_version;
+
+  [[nodiscard]] bool returned() const { return not_returned.empty(); }
+  // When what it tells of had come to its end.
+  [[nodiscard]] WallMs ended_at() const { return returned() ? released_at : verified_at; }
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };
 

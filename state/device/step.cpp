@@ -227,6 +227,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::steps_verified) record.erases += 1;
       break;
     case Stage::error:
+      if (on == Trigger::verified_unfit) record.verified_at = now;
       record.last_error = facts.detail.empty() ? std::string(row.why)
                                                : fmt::format("{}: {}", row.why, facts.detail);
       // An erase whose end was not seen may be running still; every other error ends it.

@@ -87,7 +87,8 @@ struct LedgerEntry {
       ordered_at;  // when the last authenticated order was issued that was judged: older are over
   CleaningOnLedger cleaning;
   // The text of the certificate of the release that was asked for last, from before it was asked
-  // for until the certificate is kept. Only this text is ever sealed.
+  // for until the certificate is kept; or of an erasure that is not given back, until the next
+  // cleaning. Only this text is ever sealed.
   std::string certificate_pending;
   // Of the provider, that the PUT of that release was to be made at; -1: not known, as in lines of
   // an older version.

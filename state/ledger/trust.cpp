@@ -68,8 +68,8 @@ bool has_ended_zeroing(const LedgerEntry* known, const Record& record) {
 // is read back, by what the ledger has of it.
 void recall_release(const LedgerEntry& known, Record& record) {
   const auto certificate = decode_certificate(known.certificate_pending);
-  const bool asked_for = certificate && known.release_generation >= 0 && known.dirty &&
-                         known.dirty_since <= certificate->released_at;
+  const bool asked_for = certificate && certificate->returned() && known.release_generation >= 0 &&
+                         known.dirty && known.dirty_since <= certificate->released_at;
   if (!asked_for || known.cleaning.nonce.empty()) return;
   record.stage = Stage::confirming;
   record.provider = known.provider;
@@ -124,7 +124,7 @@ std::optional<Certificate> release_asked_for(const LedgerEntry* known, const Rec
     return std::nullopt;
   }
   auto certificate = decode_certificate(known->certificate_pending);
-  if (!certificate) return std::nullopt;
+  if (!certificate || !certificate->returned()) return std::nullopt;
   return *std::move(certificate);
 }
 

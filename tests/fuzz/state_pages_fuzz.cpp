@@ -21,8 +21,8 @@ void judge(const ControllerState& state, const ControllerState* enrolled) {
   const auto surfaces = judge_surfaces(state, enrolled, Rules{}, EraseMethod::overwrite);
   CHECK(!surfaces.findings.empty());
   for (const ResidueReset& reset : surfaces.resets) CHECK(!reset.surface.empty());
-  const auto health =
-      judge_health(state.health, enrolled != nullptr ? &enrolled->health : nullptr, HealthLimits{});
+  const EnrolledHealth before{enrolled != nullptr ? enrolled->health : HealthState{}, false};
+  const auto health = judge_health(state.health, enrolled != nullptr ? &before : nullptr, Rules{});
   CHECK(!health.findings.empty());
   for (const bool can_manage : {true, false}) {
     const auto plan = plan_namespaces(state, enrolled, EraseMethod::sanitize_crypto, can_manage);

@@ -27,7 +27,7 @@ TEST_F(SurfacesTest, WhatATenancyWroteIsCounted) {
   expect_finding(step("check_health", before), "data_written", "1024000 bytes", false);
 }
 
-TEST_F(SurfacesTest, AnUnwellDriveIsQuarantined) {
+TEST_F(SurfacesTest, AnUnwellDriveIsSaidToBeErasedAndNotReturned) {
   struct Case {
     std::string key;
     std::string value;
@@ -36,15 +36,25 @@ TEST_F(SurfacesTest, AnUnwellDriveIsQuarantined) {
   for (const Case& c :
        {Case{"critical_warning", "4", "reliability degraded"},
         Case{"critical_warning", "8", "read only"}, Case{"available_spare", "5", "5 % spare"},
-        Case{"percent_used", "101", "101 %"}, Case{"media_errors", "5", "1 media errors"},
-        Case{"media_errors", "3", "never shrinks"}}) {
+        Case{"percent_used", "101", "101 %"}, Case{"media_errors", "5", "1 media errors"}}) {
     SCOPED_TRACE(c.key + "=" + c.value);
     take("media_errors=4", false);
     const std::string before = enrol();
     set(c.key, c.value);
-    expect_error(step("check_health", before), Errc::failed, c.says);
+    const auto report = step("check_health", before);
+    expect_finding(report, "health", "going to be erased, and not returned", false);
+    expect_finding(report, "health", c.says, false);
     throw_away();
   }
+}
+
+TEST_F(SurfacesTest, ACounterThatShrinksIsToldOf) {
+  take("power_on_hours=1234", false);
+  const std::string before = enrol();
+  set("power_on_hours", "0");
+  const auto report = step("check_health", before);
+  expect_finding(report, "power_on_hours", "was 1234 at enrolment: it does not count on", false);
+  for (const StepFinding& each : report->findings) EXPECT_NE(each.surface, "health") << each.found;
 }
 
 TEST_F(SurfacesTest, ABaselineOfAnotherDriveIsNoYardstick) {

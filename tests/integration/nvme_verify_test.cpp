@@ -294,6 +294,74 @@ TEST_F(VerifyTest, ABrokenDlfeatOnlyByName) {
   EXPECT_EQ(report->places_off_value, 1U);
 }
 
+// What the first look found is no verdict: the page that counts is read after the erase.
+TEST_F(VerifyTest, HealthIsJudgedByWhatTheDriveSaysAfterItsErase) {
+  make_drive("percentage_used=100");
+  erase_fully();
+  auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_TRUE(report->unfit.empty());
+  EXPECT_FALSE(report->health.empty());
+  set("percentage_used", "101");
+  report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  ASSERT_EQ(report->unfit.size(), 1U);
+  EXPECT_NE(report->unfit.front().find("101 % of its endurance is used"), std::string::npos);
+}
+
+TEST_F(VerifyTest, HealthIsComparedWithTheEnrolmentOfItsClaim) {
+  make_drive("media_errors=4");
+  erase_fully();
+  request_.enrolment = *drive_->enrolment();
+  drive_.reset();
+  set("media_errors", "5");
+  erase_fully();
+  const auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  ASSERT_EQ(report->unfit.size(), 1U);
+  EXPECT_NE(report->unfit.front().find("1 media errors during the tenancy"), std::string::npos);
+}
+
+TEST_F(VerifyTest, HealthThatNobodyWantsJudgedIsNot) {
+  request_.rules.health.judged = false;
+  make_drive("critical_warning=6");
+  erase_fully();
+  const auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_TRUE(report->unfit.empty());
+  EXPECT_TRUE(drive_->still_ours(report->counters).ok());
+}
+
+TEST_F(VerifyTest, ADriveThatIsTooHotIsOursAndNotToBeGivenBackYet) {
+  make_drive("critical_warning=2");
+  erase_fully();
+  const auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_TRUE(report->unfit.empty());
+  expect_error(drive_->still_ours(report->counters), Errc::busy, "temperature is outside");
+  set("host_writes", "99999");
+  expect_error(drive_->still_ours(report->counters), Errc::refused, "written to");
+  set("critical_warning", "0");
+  EXPECT_TRUE(drive_->still_ours(verify(*drive_)->counters).ok());
+}
+
+TEST_F(VerifyTest, AnUnmanagedDriveThatIsTooHotIsWaitedForAWhile) {
+  options_.hot_wait_ms = 60;
+  options_.hot_poll_ms = 20;
+  make_host({"address=0000:01:00.0,serial=S1,size=16M,duration_ms=150,driver=vfio-pci"}, false);
+  request_.managed = false;
+  erase_fully();
+  set("critical_warning", "2");
+  auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  ASSERT_EQ(report->unfit.size(), 1U);
+  EXPECT_NE(report->unfit.front().find("temperature is outside"), std::string::npos);
+  set("critical_warning", "0");
+  report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_TRUE(report->unfit.empty());
+}
+
 TEST_F(VerifyTest, AWriteDuringTheVerificationIsNoticedByTheCounter) {
   level(VerifyLevel::full);
   make_drive();

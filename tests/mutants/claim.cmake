@@ -64,3 +64,23 @@ unit_mutant(edges_are_the_drive claim nvme/host/signatures.cpp SignaturesTest.Co
   "a drive that has data only behind its first megabytes is qualified, which erases it"
   [[{std::uint64_t{0}, middle, ns.capacity_bytes - length}]]
   [[{std::uint64_t{0}, ns.capacity_bytes - length}]])
+unit_mutant(unfit_is_not_erased claim nvme/clean_steps.cpp SurfacesTest.AnUnwellDrive*
+  "a drive goes back to its maker with all that its last tenant wrote"
+  [[  if (!judgement->problems.empty()) {
+]]
+  [[  if (!judgement->problems.empty()) {
+    return Error{Errc::failed, judgement->problems.front()};
+]])
+unit_mutant(health_as_before_the_erase claim nvme/verification.cpp VerifyTest.Health*
+  "a drive that its own erase has worn out is given back"
+  [[  report->unfit = std::move(health->problems);
+]] "")
+unit_mutant(hot_is_given_back claim nvme/verification.cpp VerifyTest.ADriveThatIsTooHot*
+  "a drive is given back while it is too hot"
+  [[  if (!hot.empty()) return Error{Errc::busy, hot};
+]] "")
+unit_mutant(unmanaged_is_never_hot claim nvme/verification.cpp
+  VerifyTest.AnUnmanagedDriveThatIsTooHot*
+  "an unmanaged drive is given back while it is too hot"
+  [[      judgement->problems.push_back(judgement->waits_for);
+]] "")

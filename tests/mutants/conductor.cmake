@@ -16,7 +16,8 @@ unit_mutant(quarantine_for_ever conductor handlers/conductor/conductor.cpp *Mend
   [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
 unit_mutant(certificate_stays_lost conductor handlers/conductor/inbox.cpp *TheLostCertificate*
   "a drive that was given back and taken at once has no certificate"
-  [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
+  [[    if (update->effect == EffectKind::finish || update->effect == EffectKind::certify) {]]
+  [[    if (false) {]])
 unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certificate_keeper.cpp
   *ItNeverNames*
   "a certificate names an instance that came after the erasure"
@@ -29,7 +30,7 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certifica
       }(),]])
 unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp *EarlierTenancy
   "a certificate names an instance that had the drive before another, whom nobody saw"
-  [[      if (event.trigger != Trigger::released_unseen) forget_tenancy(update->record);
+  [[      forget_tenancy(update->record);
 ]]
   [[]])
 unit_mutant(unseen_releases_are_not_certified conductor handlers/conductor/release.cpp
@@ -660,3 +661,11 @@ unit_mutant(a_clock_that_is_ahead_uses_up_nothing conductor handlers/conductor/o
   Orders.*
   "an order that was refused because its clock was ahead is carried out later, from a copy"
   [[    refused_ahead_.emplace(order.address, order.issued_at);]] [[]])
+unit_mutant(unfit_is_enrolled conductor handlers/conductor/cleaning_steps.cpp Unfit.IsNotEnrolled*
+  "a drive with new media errors is given back by the second try"
+  [[        if (!report->unfit.empty()) return unfit(]]
+  [[        facts.enrolment = report->enrolment;
+        if (!report->unfit.empty()) return unfit(]])
+unit_mutant(hot_starts_over conductor handlers/conductor/release.cpp Unfit.IsHot*
+  "a hot drive is erased again and again, which heats it"
+  [[        if (!now && now.error().code == Errc::busy) {]] [[        if (false) {]])

@@ -158,3 +158,10 @@ unit_mutant(tenants_are_migrations_of_the_invented conductor handlers/survey/ten
   ForgedBinding.OfAFreeDevice*
   "the certificate names a tenant as the migration of an instance that never had the drive"
   [[  if (record.consumer().empty()) return Tenant::another;]] [[]])
+unit_mutant(kept_is_given_back state state/ledger/trust.cpp TrustOfRelease.*
+  "an erasure that was not given back is taken for a release"
+  [[  if (!certificate || !certificate->returned()) return std::nullopt;]]
+  [[  if (!certificate) return std::nullopt;]])
+unit_mutant(kept_is_recalled state state/ledger/trust.cpp TrustOfNoForgottenRelease.*
+  "a drive that was kept is looked for in the pool after Redis lost its record"
+  [[certificate && certificate->returned() && known]] [[certificate && known]])

@@ -102,3 +102,25 @@ unit_mutant(memory_passes nvme nvme/controller/residue.cpp Surfaces.*
   "what lies in a controller memory buffer is met by the next tenant after an overwrite"
   [[  if (!*present) return judge.tell(surface, "none");]]
   [[  if (true) return judge.tell(surface, "none");]])
+unit_mutant(spare_at_its_threshold nvme nvme/controller/health.cpp Health.EveryLimit*
+  "a drive with all of its spare is to be replaced"
+  [[now.available_spare < now.spare_threshold;]] [[now.available_spare <= now.spare_threshold;]])
+unit_mutant(wear_excuses_everything nvme nvme/controller/health.cpp Health.Unreliable*
+  "a drive whose media fail is given back, because it is worn out as well"
+  [[ && errors == 0 && ]] [[ && ]])
+unit_mutant(wear_is_excused_unasked nvme nvme/controller/health.cpp Health.Unreliable*
+  "a drive that warns of its reliability is given back though nobody allowed its wear"
+  [[           max > kWornOut && ]] [[           ]])
+unit_mutant(heat_is_a_verdict nvme nvme/controller/health.cpp Health.WhatIsHot*
+  "a drive that is hot for a minute waits for an operator"
+  [[    counts = without(counts, Warning::temperature);
+]] "")
+unit_mutant(anew_is_less nvme nvme/controller/health.cpp Health.EveryLimit*
+  "media errors are not seen, because the drive has lost its count of them"
+  [[now_.media_errors - before : now_.media_errors;]] [[now_.media_errors - before : 0;]])
+unit_mutant(any_drive_may_count_anew nvme nvme/controller/health.cpp Health.ACounterThatShrinks*
+  "a drive that may be another one is given back though its counters say so"
+  [[    if (!enrolled_->same_drive) {
+]]
+  [[    if (false) {
+]])

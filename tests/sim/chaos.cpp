@@ -8,6 +8,7 @@ namespace reclaim::sim {
 void World::chaos_tick() {
   if (quiet_) return;
   Slot& slot = slots.at(rng.below(slots.size()));
+  if (has_unfit()) health_trouble(slot);
   switch (rng.below(5)) {
     case 0:
       worker_trouble();

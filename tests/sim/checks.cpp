@@ -199,6 +199,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (!proof.erased) return fail(where + ": its erasure was not seen to complete");
   if (!proof.verified) return fail(where + ": its erasure was not verified");
   if (proof.step_failed) return fail(where + ": a clean step failed");
+  if (proof.unfit) return fail(where + ": it is unfit");
   if (const std::string why = check_own_steps(*slot, proof); !why.empty()) {
     return fail(where + ": " + why);
   }
@@ -350,6 +351,13 @@ void World::check_certificate(const std::string& json_text) {
   }
   const auto verified = certificates_verified_ms_.find(certificate->id);
   const auto address = parse_pci_address(certificate->address);
+  if (!certificate->returned()) {
+    if (verified == certificates_verified_ms_.end() || !address || by_steps) {
+      return fail("a certificate of an erasure that did not happen: " + certificate->id);
+    }
+    slot_at(*address).withheld_ms = verified->second;
+    return;
+  }
   // What is left to Cyborg's agent to un-reserve is released by being recorded so.
   const Record* saved = address ? last_known(*address) : nullptr;
   const bool handed_over =
@@ -494,6 +502,10 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
   const Kind kind = drive_of(slot).kind;
   const bool can_be_cleaned =
       (kind == Kind::healthy || kind == Kind::gde_stuck) && !drive_of(slot).locked;
+  if (can_be_cleaned && drive_of(slot).unfit) {
+    const std::string why = unsettled_unfit(slot, *record);
+    return why.empty() ? "" : why + ": " + state;
+  }
   if (can_be_cleaned) return state;
   if (provider->inventory.reserved != 1) return "dirty, and offered: " + state;
   return record->stage == Stage::error && slot.operator_tries >= 3 ? "" : state;

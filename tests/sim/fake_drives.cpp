@@ -303,6 +303,9 @@ void FakeDrives::still_ours(const PciAddress& address, const nvme::Counters& sin
     if (drive->is_nvme() && drive->host_writes != since.host_writes) {
       return refuse(Error{Errc::refused, "somebody wrote to it since it was verified"});
     }
+    if (drive->is_nvme() && !thread.restored && scheduler_.now_ms() < drive->hot_until_ms) {
+      return refuse(Error{Errc::busy, "too hot"});
+    }
     const nvme::Counters counters{drive->host_reads, drive->host_writes};
     finish(address, [this, done = std::move(done), counters]() mutable {
       scheduler_.answer(std::exchange(next_last_answer_late_ms, 0),

@@ -64,6 +64,8 @@ struct Drive {
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
+  bool unfit = false;                     // its SMART log says that it is worn out
+  std::int64_t hot_until_ms = 0;          // and too hot until then
   std::optional<Errc> steps_end_with;     // instead of being carried out
   std::optional<Errc> command_ends_with;  // an operator's step, so
   bool command_writes = false;            // an operator's step writes to the media
@@ -100,6 +102,7 @@ struct Proof {
   bool erased = false;
   bool verified = false;
   bool step_failed = false;
+  bool unfit = false;                     // and said so when it was verified
   std::set<std::string> steps;            // that were run
   std::set<std::string> commands_before;  // operators' steps that succeeded, by path
   std::set<std::string> commands_after;   // the same, after the verification

@@ -397,6 +397,9 @@ void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baselin
                   report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
                 return refuse(Error{Errc::failed, "the old content is still there"});
               }
+              thread.proof.unfit = drive->unfit;
+              report.health.push_back({"critical_warning", "none", false});
+              if (drive->unfit) report.unfit.emplace_back("101 % of its endurance is used");
               thread.proof.verified = true;
               thread.proof.version = drive->version;
               if (on_verified) on_verified(*drive);

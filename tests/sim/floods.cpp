@@ -14,7 +14,7 @@ constexpr std::int64_t kSeenWithinAtWorstMs = 900'000;
 }  // namespace
 
 bool World::has_floods() const {
-  return !options_.scripted && options_.seed >= kFloodsFrom && !is_brief();
+  return !options_.scripted && options_.seed >= kFloodsFrom && options_.seed < kBriefFrom;
 }
 
 void World::flood_begins() {

@@ -360,3 +360,15 @@ sim_floods_mutant(given_back_into_maintenance handlers/conductor/own_reservation
   "a device is back in the pool right after its maintenance was ordered again"
   [[         if (!reserved && context_.on_ledger(address)->maintenance) {]]
   [[         if (false) {]])
+
+# Drives that are too unwell to be given back.
+sim_unfit_mutant(unfit_is_released handlers/conductor/cleaning_steps.cpp
+  "a drive that is worn out is taken for one that is fit"
+  [[        if (!report->unfit.empty()) return unfit(]] [[        if (false) return unfit(]])
+sim_unfit_mutant(unfit_is_not_certified handlers/conductor/inbox.cpp
+  "nothing proves that a drive which goes back to its maker was erased"
+  [[ || update->effect == EffectKind::certify) {]] [[) {]])
+sim_unfit_mutant(unfit_ends_as_any_error state/device/machine.cpp
+  "a drive that is worn out is cleaned again and again"
+  [[Row{S::verifying, T::verified_unfit, S::error, E::certify,]]
+  [[Row{S::verifying, T::verified_unfit, S::pending_cleaning, E::certify,]])

@@ -33,11 +33,11 @@ using reclaim::sim::World;
 using reclaim::sim::WorldOptions;
 
 // Where the seeds of each kind of world begin, besides the plain ones.
-constexpr std::array kKinds{reclaim::sim::kOwnStepsFrom,  reclaim::sim::kFunctionsFrom,
-                            reclaim::sim::kDisownsFrom,   reclaim::sim::kCyborgWritesFrom,
-                            reclaim::sim::kTenantsFrom,   reclaim::sim::kEndsToldFrom,
-                            reclaim::sim::kUnwatchedFrom, reclaim::sim::kFloodsFrom,
-                            reclaim::sim::kBriefFrom,     reclaim::sim::kBriefWritersFrom};
+constexpr std::array kKinds{
+    reclaim::sim::kOwnStepsFrom,     reclaim::sim::kFunctionsFrom, reclaim::sim::kDisownsFrom,
+    reclaim::sim::kCyborgWritesFrom, reclaim::sim::kTenantsFrom,   reclaim::sim::kEndsToldFrom,
+    reclaim::sim::kUnwatchedFrom,    reclaim::sim::kFloodsFrom,    reclaim::sim::kBriefFrom,
+    reclaim::sim::kBriefWritersFrom, reclaim::sim::kUnfitFrom};
 
 struct Totals {
   std::uint64_t worlds = 0;

@@ -44,7 +44,12 @@ bool World::is_dirty(const Slot& slot) {
 }
 
 bool World::is_unwatched() const {
-  return !options_.scripted && options_.seed >= kUnwatchedFrom && !has_floods();
+  const bool is_plain = options_.seed >= kUnwatchedFrom && options_.seed < kFloodsFrom;
+  return is_brief() || (!options_.scripted && is_plain);
+}
+
+bool World::is_brief() const {
+  return !options_.scripted && options_.seed >= kBriefFrom && options_.seed < kUnfitFrom;
 }
 
 void World::draw_unwatched() {

@@ -100,6 +100,7 @@ void World::make_slots(int count) {
       if (!slot.managed) drive.home = drive.driver = "vfio-pci";
       draw_capabilities(drive);
       if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
+      if (has_unfit()) draw_unfit(drive);
     }
     // Where Reclaim makes providers, Nova is told of no drive that device_spec matches.
     if (options_.scripted ? options_.cyborg

@@ -108,6 +108,7 @@ struct Slot {
   bool had_tenants = false;
   bool counts_anew = false;  // its provider, made anew with the same UUID since it was cleaned
   std::int64_t unseen_since_ms = 0;  // an instance runs on it, and the record has it in the pool
+  std::int64_t withheld_ms = 0;  // the verification that its last certificate of no return is of
   std::int64_t offered_unfit_since_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
@@ -156,6 +157,9 @@ inline constexpr std::uint64_t kBriefWritersFrom = 15'000'000'000'000'000ULL;
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
 }
+
+// Not that, and drives wear out or are too hot (unfit.cpp).
+inline constexpr std::uint64_t kUnfitFrom = 16'000'000'000'000'000ULL;
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -285,7 +289,7 @@ class World final {
 
   // unwatched.cpp
   [[nodiscard]] bool is_unwatched() const;
-  [[nodiscard]] bool is_brief() const { return !options_.scripted && options_.seed >= kBriefFrom; }
+  [[nodiscard]] bool is_brief() const;
   void draw_unwatched();
   void guest_writes_nothing(Slot& slot);
   void tell_of_the_failed_build(const std::string& instance);
@@ -306,6 +310,12 @@ class World final {
   void flood_goes_on(std::size_t at, Flood kind, std::int64_t apart_ms, std::int64_t until_ms);
   void send_of_flood(Slot& slot, Flood kind);
   void check_seen(Slot& slot);
+
+  // unfit.cpp
+  [[nodiscard]] bool has_unfit() const;
+  void draw_unfit(Drive& drive);
+  void health_trouble(Slot& slot);
+  [[nodiscard]] std::string unsettled_unfit(const Slot& slot, const Record& record);
 
   // lives.cpp
   void life_begins(const Slot& slot);

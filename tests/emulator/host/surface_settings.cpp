@@ -8,7 +8,7 @@
 namespace reclaim::emulator {
 
 const char* const kSurfaceSettingsHelp =
-    R"(health     spare_threshold= percentage_used= data_units_written=
+    R"(health     spare_threshold= percentage_used= data_units_written= power_on_hours=
 features   feature=FID:VALUE (current and saved) feature_current= feature_saved= feature_default=
            feature_data=FID:SEED (03h, 0Ch, 7Dh-7Fh: current and saved; SEED 0: zeros)
            dulbe=0|1 nodrm=0|1 hmb=PAGES (wish, HMPRE) hmb_enabled=0|1
@@ -321,6 +321,7 @@ void add_faults(SettingTable& table) {
 void add_surface_settings(SettingTable& table) {
   table["spare_threshold"] = [](auto& s, auto& v) { return number(v, s.smart.spare_threshold); };
   table["percentage_used"] = [](auto& s, auto& v) { return number(v, s.smart.percent_used); };
+  table["power_on_hours"] = [](auto& s, auto& v) { return number(v, s.smart.power_on_hours); };
   table["data_units_written"] = [](auto& s, auto& v) -> Status {
     std::uint64_t units = 0;
     if (const Status done = number(v, units); !done.ok()) return done;

@@ -212,25 +212,39 @@ class HostileDrives(EndToEnd):
         if reserved != 1 or 0 in reserved_since:
             self.tell(number, row, "was given back: reserved is %d, asked for %s" %
                       (reserved, reserved_since))
-        if self.certificates(number)[sealed:]:
+        if row.kept:
+            self.judge_kept(number, row, sealed)
+        elif self.certificates(number)[sealed:]:
             self.tell(number, row, "has a certificate")
         if row.guest and self.made.host.sanitizes(address_of(number)) != 1:
             self.tell(number, row, "was erased while its guest had it")
         if not row.words or not re.search(row.words, error):
             self.tell(number, row, "does not say %r" % row.words)
 
+    def judge_kept(self, number, row, sealed):
+        certificate = self.judge_erased(number, row, sealed)
+        if certificate is not None and ("released_at" in certificate or
+                                        "health: " not in certificate.get("not_returned", "")):
+            self.tell(number, row, "its certificate does not say that it was not returned")
+
     def judge_released(self, number, row, reserved, sealed):
-        """One certificate more than the `sealed` ones, which comes after the release."""
         if reserved != 0:
             self.tell(number, row, "is still reserved")
+        certificate = self.judge_erased(number, row, sealed)
+        if certificate is not None and "not_returned" in certificate:
+            self.tell(number, row, "its certificate says that it was not returned")
+
+    def judge_erased(self, number, row, sealed):
+        """One certificate more than the `sealed` ones, which may come a moment later."""
         kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
         if kept != "0":
-            self.tell(number, row, "was given back with %s of the tenant's blocks" % kept)
+            self.tell(number, row, "has %s of the tenant's blocks" % kept)
         with contextlib.suppress(AssertionError):
             wait_until(lambda: self.certificates(number)[sealed:], "", ONCE_S)
         certificates = self.certificates(number)[sealed:]
         if len(certificates) != 1:
-            return self.tell(number, row, "has %d certificates" % len(certificates))
+            self.tell(number, row, "has %d certificates" % len(certificates))
+            return None
         for path, wanted in row.certificate.items():
             found = certificates[0]
             for name in path.split("."):
@@ -243,6 +257,7 @@ class HostileDrives(EndToEnd):
         if row.reset and row.reset not in resets:
             self.tell(number, row, "its certificate names %s as reset, not %s" %
                       (resets, row.reset))
+        return certificates[0]
 
     def mend_and_clean_again(self):
         """What the note says is done; after that it is a drive like any other."""

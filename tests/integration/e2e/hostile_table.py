@@ -36,6 +36,8 @@ class Row:
         # "domain" or "holder": Nova gives it to a guest while Placement goes on showing it free.
         # Reserved by an alarm, waiting with the words in its note, cleaned when the guest is gone.
         self.guest = more.pop("guest", None)
+        # Erased and certified all the same, and not returned because of its health.
+        self.kept = more.pop("kept", False)
         # A finding of the clean steps that the certificate has to name, as reset.
         self.reset = more.pop("reset", None)
         assert not more, more
@@ -211,15 +213,43 @@ SURFACES = [
         mended_by={"lockdown": "off"}),
     Row("a self-test runs", {"self_test": 2, "self_test_ms": HOUR_MS}, RELEASED,
         reset="self_test"),
-    Row("worn out", {"percentage_used": 101}, words="health: 101 % of its endurance is used"),
+    Row("worn out", {"percentage_used": 101}, kept=True,
+        words="^erased, not returned: health: 101 % of its endurance .*`reclaim device clean`",
+        mended_by={"percentage_used": 100}),
+    Row("worn out, unmanaged", {"percentage_used": 101}, made={"driver": "vfio-pci"}, kept=True,
+        spec={"managed": False}, driver="vfio-pci", words="erased, not returned: health: 101 %"),
+    Row("worn out, zeroed", {"percentage_used": 101}, made=NO_SANITIZE, spec=ZERO, kept=True,
+        words="erased, not returned: health: 101 %",
+        certificate={"method": "write_zeroes", "verification.fit": False}),
     Row("worn out, no limit", {"percentage_used": 120}, RELEASED,
         spec={"percentage_used_max": 255}),
-    Row("critical warning", {"critical_warning": 8},
+    Row("critical warning", {"critical_warning": 8}, kept=True,
         words="health: critical warning 0x08: media read only; .*replace",
         mended_by={"critical_warning": 0}),
-    Row("media errors", {"media_errors": 5}, words="health: 5 media errors during the tenancy"),
+    Row("media read only in truth", {"critical_warning": 8, "never_writes": 1}, words="canary"),
+    Row("warns of its reliability, put up with", {"critical_warning": 4}, RELEASED,
+        spec={"relax": ["reliability"]}, certificate={"verification.relaxed": ["reliability"]}),
+    # Samsung's PM981, PM9A1 and PM9A3.
+    Row("unreliable, because it is worn out", {"critical_warning": 4}, RELEASED,
+        made={"percentage_used": 100}, spec={"percentage_used_max": 255}),
+    Row("unreliable, worn out and of too many media errors",
+        {"critical_warning": 4, "media_errors": 3}, made={"percentage_used": 100}, kept=True,
+        spec={"percentage_used_max": 255, "media_errors_max": 5},
+        words="critical warning 0x04: reliability degraded; .*put reliability into relax"),
+    Row("too hot, put up with", {"critical_warning": 2, "temperature_k": 350}, RELEASED,
+        spec={"relax": ["temperature"]}, certificate={"verification.relaxed": ["temperature"]}),
+    # A Transcend, a Fanxiang, and each of QEMU's after a power cycle.
+    Row("counts its hours anew", {"power_on_hours": 0}, RELEASED, made={"power_on_hours": 1234}),
+    Row("counts its writes anew", {"data_units_written": 0}, RELEASED,
+        made={"data_units_written": 5000}),
+    # A Kingston.
+    Row("a threshold of all its spare", {}, RELEASED,
+        made={"available_spare": 100, "spare_threshold": 100}),
+    Row("media errors", {"media_errors": 5}, kept=True,
+        words="health: 5 media errors during the tenancy"),
     Row("media errors, allowed", {"media_errors": 5}, RELEASED, spec={"media_errors_max": 5}),
-    Row("no spare left", {"spare_threshold": 10, "available_spare": 9},
+    Row("spare at its threshold", {"spare_threshold": 10, "available_spare": 10}, RELEASED),
+    Row("no spare left", {"spare_threshold": 10, "available_spare": 9}, kept=True,
         words="health: 9 % spare capacity is left"),
 ]
 

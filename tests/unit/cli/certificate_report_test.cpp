@@ -91,6 +91,20 @@ TEST(ReportPeriod, SaysWhatIsWrongWithOne) {
   EXPECT_FALSE(parse_period("2026-11-25T10:00:00Z", "2026-11-25T10:00:00Z").ok());
 }
 
+TEST(Report, WhatWasNotReturnedIsAnErasureOfTheDayOfItsVerification) {
+  ReportSource source;
+  source.erasures = {erasure(1, "S1", "2026-11-01T00:00:00Z", 9000),
+                     erasure(2, "S2", "2026-11-02T00:00:00Z", 9000)};
+  Certificate& kept = source.erasures[1].certificate;
+  kept.verified_at = std::exchange(kept.released_at, WallMs{});
+  kept.not_returned = "health: worn out";
+  const PeriodReport report = report_of(source, november());
+  EXPECT_EQ(report.erasures, 2U);
+  EXPECT_EQ(report.not_returned, 1U);
+  ASSERT_EQ(report.methods.size(), 1U);
+  EXPECT_EQ(report.methods[0].longest_ms, 9000);
+}
+
 TEST(Report, SumsWhatIsWithinThePeriodOnly) {
   ReportSource source;
   source.erasures = {erasure(1, "S1", "2026-10-31T23:59:59Z", 1000),

@@ -113,6 +113,12 @@ TEST_F(VerifyScript, BothReadWhatIsSaidOfKeysInOneForm) {
   expect_chain(true);
 }
 
+TEST_F(VerifyScript, BothTakeWhatWasErasedAndNotReturned) {
+  keep(1);
+  ASSERT_TRUE(chain().keep(id_of(2), not_returned_text(2)).ok());
+  expect_chain(true);
+}
+
 // The points of small order, in each of their spellings: anybody can sign with such a key.
 TEST_F(VerifyScript, BothRefuseAKeyThatAnybodyCanSignWith) {
   const SigningKey first = *SigningKey::load_or_create(key_path_);

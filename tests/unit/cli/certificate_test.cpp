@@ -46,6 +46,19 @@ class CertificateCommands : public proof::ProofTest {
   std::ostringstream err_;
 };
 
+TEST_F(CertificateCommands, WhatWasErasedAndNotReturnedSaysSo) {
+  keep(1);
+  ASSERT_TRUE(chain().keep(id_of(2), not_returned_text(2)).ok());
+  EXPECT_EQ(verify(), 0) << out_.str();
+  EXPECT_EQ(run(&run_certificate_list, {}, Format::csv), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("health: worn out"));
+  EXPECT_EQ(run(&run_audit_list, {}), 0);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("sanitize_crypto, released; certificate " + id_of(1)),
+                                HasSubstr("sanitize_crypto, not returned: health: worn out; "
+                                          "certificate " +
+                                          id_of(2))));
+}
+
 TEST_F(CertificateCommands, ListShowsTheChain) {
   keep(2);
   EXPECT_EQ(run(&run_certificate_list, {}), 0);

@@ -47,6 +47,11 @@ TEST(CleanRules, EveryKeyIsTakenOver) {
   EXPECT_EQ(good("{}").cleanup_timeout_s, std::nullopt);
   EXPECT_EQ(good(R"({"zero_rate": 1000})").rules.zero_bytes_per_s_max, 1000U);
   EXPECT_THAT(
+      nvme::names(good(R"({"relax": ["pmr", "spare", "temperature", "reliability", "read_only",
+          "backup"]})")
+                      .rules.relaxed),
+      ElementsAre("spare", "temperature", "reliability", "read_only", "backup", "pmr"));
+  EXPECT_THAT(
       nvme::names(good(R"({"relax": ["global_data_erased", "deallocated_value"]})").rules.relaxed),
       ElementsAre("global_data_erased", "deallocated_value"));
 }
@@ -56,7 +61,9 @@ TEST(CleanRules, WhatIsAcceptedIsSaid) {
               HasSubstr("reclaim.conf:7: [nvme] device_spec: verify 'all' is not one of log, "
                         "sample, nist, full"));
   EXPECT_THAT(error(R"({"verify": true})"), HasSubstr("'true' is not one of"));
-  EXPECT_THAT(error(R"({"relax": ["everything"]})"), HasSubstr("relax 'everything' is not one of"));
+  EXPECT_THAT(error(R"({"relax": ["everything"]})"),
+              AllOf(HasSubstr("relax 'everything' is not one of"), HasSubstr("deallocated_value"),
+                    HasSubstr("spare, temperature, reliability, read_only, backup, pmr")));
   EXPECT_THAT(error(R"({"relax": "unreadable_blocks"})"), HasSubstr("must be a list of names"));
   EXPECT_THAT(error(R"({"relax": [1]})"), HasSubstr("must be a list of names"));
   EXPECT_THAT(error(R"({"firmware": "1.0"})"), HasSubstr("'firmware' must be a list"));

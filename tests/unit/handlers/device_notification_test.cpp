@@ -129,6 +129,8 @@ TEST(DeviceNotification, ACleaningBeginsWhereTheDeviceIsWorkedAt) {
   EXPECT_THAT(events(entry(Stage::preparing, Trigger::step_done, Stage::preparing)), IsEmpty());
   EXPECT_THAT(events(entry(Stage::erasing, Trigger::nothing_to_adopt, Stage::preparing)),
               IsEmpty());
+  EXPECT_THAT(events(entry(Stage::verifying, Trigger::verified_unfit, Stage::error)),
+              ElementsAre("device.clean.end", "device.quarantine"));
   EXPECT_THAT(events(entry(Stage::concluding, Trigger::steps_done, Stage::restoring)),
               ElementsAre("device.clean.end"));
 }

@@ -55,6 +55,12 @@ TEST(Evidence, IsStoredToTheByte) {
             R"("bytes_nonzero":6,"places_unreadable":8,"bytes_unreadable":9,)"
             R"("places_off_value":10,"canaries_found":7,"global_data_erased":true,)"
             R"("host_reads":11,"host_writes":12,"expectation":"zeroes \"(DLFEAT 1)\""})");
+  EXPECT_FALSE(is_fit_by(to_json(report)).ok()) << "nobody asked";
+  report.health = {{"percentage_used", "101 %", false}};
+  EXPECT_TRUE(is_fit_by(to_json(report)).ok());
+  report.unfit = {"101 % of its endurance is used"};
+  EXPECT_FALSE(is_fit_by(to_json(report)).ok());
+  EXPECT_FALSE(is_fit_by("").ok());
   const auto counters = counters_of_verification(to_json(report));
   ASSERT_TRUE(counters.ok());
   EXPECT_EQ(*counters, report.counters);

@@ -46,8 +46,9 @@ std::vector<Clearing> clearings() {
 
 std::vector<Relaxations> relaxations() {
   std::vector<Relaxations> out;
-  for (unsigned bits = 0; bits < 8; ++bits) {
-    out.push_back({(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0});
+  for (unsigned bits = 0; bits < 32; ++bits) {
+    out.push_back({(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0,
+                   static_cast<std::uint8_t>(bits >> 3U)});
   }
   return out;
 }
@@ -141,7 +142,8 @@ TEST(Strictest, OfWhatIsRelaxed) {
   const auto relaxes_no_more = [](const Relaxations& joined, const Relaxations& input) {
     return (!joined.global_data_erased || input.global_data_erased) &&
            (!joined.unreadable_blocks || input.unreadable_blocks) &&
-           (!joined.deallocated_value || input.deallocated_value);
+           (!joined.deallocated_value || input.deallocated_value) &&
+           (joined.warnings & ~input.warnings) == 0;
   };
   expect_semilattice(relaxations(), join_relaxed, relaxes_no_more);
 }

@@ -103,6 +103,7 @@ TEST_F(WorkerMetricsTest, WearIsThatOfTheLastHealthStep) {
         R"({"nvme.check_health": [{"surface": "percentage_used", "found": "?"}, 1]})"}) {
     record.findings = other;
     EXPECT_FALSE(wear_of(record.findings).used_percent.has_value()) << other;
+    EXPECT_EQ(said_to_be_kept(record.findings), "") << other;
   }
   EXPECT_THAT(text(), Not(HasSubstr("used_ratio{"))) << "of a drive that is gone";
 }

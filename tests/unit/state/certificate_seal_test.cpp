@@ -194,6 +194,23 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
               HasSubstr("'/project'"));
 }
 
+TEST_F(SealTest, WhatWasErasedAndNotReturnedHasNoReleaseAndAReason) {
+  const std::string good = certificate_text(1);
+  const std::string released = "\"released_at\":\"" + to_iso8601(WallMs{1'763'640'060'000}) + "\"";
+  const auto with = [&](const char* schema, const std::string& end) {
+    std::string text = good;
+    text.replace(text.find("\"schema\":2"), 10, schema);
+    return check_certificate_schema(text.replace(text.find(released), released.size(), end)).ok();
+  };
+  const std::string why = "\"not_returned\":\"worn out\"";
+  EXPECT_TRUE(with("\"schema\":3", why));
+  EXPECT_FALSE(with("\"schema\":2", why));
+  EXPECT_FALSE(with("\"schema\":3", released));
+  EXPECT_FALSE(with("\"schema\":3", released + "," + why));
+  EXPECT_FALSE(with("\"schema\":2", released + "," + why));
+  EXPECT_FALSE(with("\"schema\":3", "\"not_returned\":\"\""));
+}
+
 TEST_F(SealTest, ATimeIsOfTheCalendar) {
   const std::string good = certificate_text(1);
   const std::string last = to_iso8601(WallMs{1'763'640'060'000});

@@ -40,7 +40,7 @@ TEST(Certificate, RoundTrips) {
 TEST(Certificate, EvidenceIsPartOfTheDocument) {
   const auto document = json::parse(encode_certificate(sample()), 100'000);
   ASSERT_TRUE(document.ok());
-  EXPECT_EQ(*json::get_int(*document, "schema"), kCertificateSchemaVersion);
+  EXPECT_EQ(*json::get_int(*document, "schema"), 2) << "which earlier versions read";
   EXPECT_EQ((*document)["evidence"]["log"]["scdw10"].GetInt(), 4);
   EXPECT_STREQ((*document)["started_at"].GetString(), "2025-11-20T12:00:00.123Z");
   EXPECT_STREQ((*document)["verified_at"].GetString(), "");
@@ -99,11 +99,30 @@ TEST(Certificate, AnEarlierSchemaIsReadAndALaterOneRefused) {
   const std::size_t version = text.find("\"schema\":2") + 9;
   text[version] = '1';
   EXPECT_TRUE(decode_certificate(text).ok());
-  text[version] = '3';
+  text[version] = '4';
   EXPECT_EQ(decode_certificate(text).error().what,
-            "this is not a whole certificate: 'schema' is 3, this version reads 1 to 2");
+            "this is not a whole certificate: 'schema' is 4, this version reads 1 to 3");
   text[version] = '0';
   EXPECT_FALSE(decode_certificate(text).ok());
+}
+
+// Readers of an earlier version take every certificate for that of a release.
+TEST(Certificate, OneOfWhatWasNotReturnedHasASchemaOfItsOwnAndNoRelease) {
+  Certificate certificate = sample();
+  certificate.verified_at = WallMs{1'763'640'050'000};
+  EXPECT_EQ(certificate.ended_at(), certificate.released_at);
+  certificate.released_at = WallMs{};
+  certificate.not_returned = "health: 101 % of its endurance is used";
+  EXPECT_FALSE(certificate.returned());
+  EXPECT_EQ(certificate.ended_at(), certificate.verified_at);
+  const std::string text = encode_certificate(certificate);
+  EXPECT_EQ(text.find("{\"schema\":3,"), 0U);
+  EXPECT_EQ(text.find("released_at"), std::string::npos);
+  const Result<Certificate> back = decode_certificate(text);
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(*back, certificate);
+  certificate.released_at = certificate.verified_at;
+  EXPECT_FALSE(decode_certificate(encode_certificate(certificate)).ok()) << "both";
 }
 
 TEST(Certificate, IsBoundedInSizeAndDepth) {

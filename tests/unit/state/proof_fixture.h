@@ -57,6 +57,14 @@ class ProofTest : public ::testing::Test {
     return encode_certificate(certificate);
   }
 
+  // Of a drive that was too unwell to be given back.
+  static std::string not_returned_text(int number) {
+    Certificate certificate = *decode_certificate(certificate_text(number));
+    certificate.released_at = WallMs{};
+    certificate.not_returned = "health: worn out";
+    return encode_certificate(certificate);
+  }
+
   [[nodiscard]] CertificateChain chain() const {
     auto key = SigningKey::load_or_create(key_path_);
     CHECK(key.ok());

@@ -320,6 +320,28 @@ TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
   EXPECT_EQ(record.clean_step, "nvme.overwrite");
 }
 
+TEST(Step, AnUnfitDriveIsCertifiedAndKeptWithItsTenancy) {
+  Record record = at(Stage::verifying);
+  record.plan = {{"nvme", "overwrite", 50, "{}"}, {"a", "after", 9, "{}"}};
+  record.instance = "the last one";
+  record.certificate_id = "of the release before";
+  record.certificate_at = WallMs{3};
+  Facts facts;
+  facts.detail = "health: worn out";
+  facts.verification = "v";
+  const auto update = step(record, Event{Trigger::verified_unfit, 5, facts}, WallMs{9});
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(update->effect, EffectKind::certify);
+  EXPECT_EQ(update->record.stage, Stage::error);
+  EXPECT_EQ(update->record.last_error, "erased, not returned: health: worn out");
+  EXPECT_EQ(update->record.verified_at, WallMs{9});
+  EXPECT_EQ(update->record.verification, "v");
+  EXPECT_EQ(update->record.instance, "the last one");
+  EXPECT_EQ(update->record.certificate_id, "of the release before")
+      << "by which a hold is told: this erasure ends in none";
+  EXPECT_EQ(update->record.certificate_at, WallMs{3});
+}
+
 TEST(Step, TheStepsAfterTheVerificationAreCountedAndNamed) {
   Record record = at(Stage::verifying);
   record.plan = {{"nvme", "overwrite", 50, "{}"}, {"a", "first", 9, "{}"}, {"a", "last", 8, "{}"}};

@@ -189,6 +189,13 @@ TEST_F(Trust, ItsCertificateDoesNotOutliveWhatTheLedgerRemembersAsDirty) {
   EXPECT_EQ(shown_only(record, nullptr).certificate_at, WallMs{5});
 }
 
+Certificate not_returned(Certificate of) {
+  of.released_at = WallMs{};
+  of.verified_at = WallMs{5};
+  of.not_returned = "worn out";
+  return of;
+}
+
 struct TrustOfRelease : Trust {
   void TearDown() override { EXPECT_FALSE(release_asked_for(&line, record).has_value()); }
 };
@@ -216,6 +223,10 @@ TEST_F(TrustOfRelease, IsNoneOfAnotherCleaning) {
 
 TEST_F(TrustOfRelease, IsNoneWhereNeitherSaysWhichCleaningItIsOf) {
   record.cleaning_nonce = line.cleaning.nonce = "";
+}
+
+TEST_F(TrustOfRelease, IsNoneOfWhatWasErasedAndNotReturned) {
+  line.certificate_pending = encode_certificate(not_returned(certificate()));
 }
 
 TEST_F(TrustOfRelease, IsNoneWithoutItsText) {
@@ -255,6 +266,11 @@ struct TrustOfNoForgottenRelease : TrustOfForgottenRelease {
     EXPECT_EQ(confirmed().release_generation, 4);
   }
 };
+
+TEST_F(TrustOfNoForgottenRelease, WhereItWasErasedAndNotReturned) {
+  line.dirty_since = WallMs{};
+  line.certificate_pending = encode_certificate(not_returned(certificate()));
+}
 
 TEST_F(TrustOfNoForgottenRelease, WhereTheRecordIsAsNewAsTheLedger) {
   record.epoch = 9;

@@ -1,0 +1,48 @@
+// Drives that wear out, and drives that are too hot for a while: what is too unwell to be given
+// back is erased all the same, certified, and stays reserved.
+#include <fmt/core.h>
+
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+
+bool World::has_unfit() const {
+  return !options_.scripted && options_.seed >= kUnfitFrom;
+}
+
+void World::draw_unfit(Drive& drive) {
+  drive.unfit = rng.chance(0.3);
+}
+
+void World::health_trouble(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  if (!slot.is_drive || slot.by_steps) return;
+  if (rng.chance(0.1)) {
+    drive.hot_until_ms = scheduler.now_ms() + rng.between(0, 600'000);
+    say(fmt::format("{} is too hot", to_string(slot.address)));
+  }
+  // It wears out, or its operator puts up with its wear.
+  if (rng.chance(0.1)) {
+    drive.unfit = !drive.unfit;
+    say(fmt::format("{} is {}", to_string(slot.address), drive.unfit ? "worn out" : "fit again"));
+  }
+}
+
+// Of a drive that can be erased, when nothing disturbs it any more.
+std::string World::unsettled_unfit(const Slot& slot, const Record& record) {
+  const Drive& drive = drive_of(slot);
+  const Provider* provider = provider_of(slot);
+  if (record.stage != Stage::error || slot.operator_tries < 3)
+    return "it is unfit, and not in error";
+  if (provider->inventory.reserved != 1) return "it is unfit, and offered";
+  if (drive.owner != 0 || drive.hidden_owner != 0) return "it is unfit, and was not erased";
+  if (slot.withheld_ms == 0 || slot.withheld_ms != slot.verified_ms) {
+    return "it is unfit, and has no certificate of its erasure";
+  }
+  if (record.last_error.find("erased, not returned") == std::string::npos) {
+    return "it is unfit, and does not say so";
+  }
+  return "";
+}
+
+}  // namespace reclaim::sim
