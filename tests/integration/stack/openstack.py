@@ -84,7 +84,7 @@ user_domain_name = Default
 project_name = service
 project_domain_name = Default
 region_name = {region}
-token_cache_time = -1
+token_cache_time = 10
 [oslo_policy]
 policy_file = {dir}/placement-policy.yaml
 policy_dirs = {dir}/no-policies
