@@ -77,3 +77,7 @@ unit_mutant(key_of_small_order state state/certificate/signing_key.cpp
   "anybody signs certificates with a key that the host has endorsed"
   [[if (is_of_small_order(key.get())) {]]
   [[if (is_of_small_order(key.get()) && false) {]])
+unit_mutant(ends_alone_are_no_tenancy state state/ledger/audit.cpp MissingErasures.*
+  "a tenancy in whose middle a new chain began is handed over unerased, and no report says so"
+  [[event.kind == DriveEvent::Kind::ended && !runs) {]]
+  [[event.kind == DriveEvent::Kind::ended && false) {]])
