@@ -66,7 +66,14 @@ Result<std::vector<std::string>> missing_in(const std::string& folder,
   const auto copied = list_chain(folder);
   if (!copied.ok()) return copied.error();
   std::set<std::string> names;
-  for (const ChainFile& file : copied->files) names.insert(file.name);
+  for (const ChainFile& file : copied->files) {
+    // In a shared folder others may put anything under such a name.
+    struct stat info {};
+    const bool is_copy = ::lstat(fmt::format("{}/{}", folder, file.name).c_str(), &info) == 0 &&
+                         S_ISREG(info.st_mode) && info.st_size > 0 &&
+                         std::cmp_less_equal(info.st_size, kSealedBytesMax);
+    if (is_copy) names.insert(file.name);
+  }
   std::vector<std::string> missing;
   for (const ChainFile& file : files) {
     if (!names.contains(file.name)) missing.push_back(file.name);
