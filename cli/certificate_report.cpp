@@ -20,6 +20,11 @@ constexpr std::size_t kDayChars = 10;  // of "2026-11-25"
 constexpr std::size_t kPercent = 100;
 constexpr std::size_t kTail = 95;
 
+// A certificate may claim any capacity.
+void add_bytes(std::uint64_t& sum, std::uint64_t bytes) {
+  sum += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
+}
+
 // An end of the period, and whether it names a whole day.
 struct PeriodEnd {
   WallMs at;
@@ -140,7 +145,7 @@ class Summing final {
     ReportedDevice& device = device_of(it.host, it.serial, it.address);
     device.model = it.model;
     device.erasures += 1;
-    device.bytes += it.capacity_bytes;
+    add_bytes(device.bytes, it.capacity_bytes);
     device.method = it.method;
     device.class_of_last = it.sanitization_class;
     if (const auto used = wear_of(it.findings).used_percent) {
@@ -149,7 +154,7 @@ class Summing final {
     }
     report_.erasures += 1;
     report_.not_returned += it.returned() ? 0 : 1;
-    report_.bytes += it.capacity_bytes;
+    add_bytes(report_.bytes, it.capacity_bytes);
     report_.classes[it.sanitization_class] += 1;
     stretch_of(it.ended_at()).erasures[it.sanitization_class] += 1;
     times_ms_[it.method].push_back(std::max<std::int64_t>(0, it.ended_at().ms - it.started_at.ms));

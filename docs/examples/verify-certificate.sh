@@ -19,18 +19,26 @@ refuse() {
   exit 1
 }
 
+# Copies a file, of so many bytes at most, into the work folder, as what: it is read once, so what
+# is judged is one text, whoever may write it meanwhile.
+copy() {
+  test -f "$1" || refuse "$1" "is not a file"
+  head -c $(($2 + 1)) < "$1" > "$work/$3" || refuse "$1" "cannot be read"
+  test "$(wc -c < "$work/$3")" -le "$2" || refuse "$1" "is longer than $4 can be"
+}
+
 # The exact form: three lines and nothing else. The file is rebuilt from the two parts that may
 # differ and must come out identical: a second "sealed" could be read in place of the signed one.
 verify_file() {
-  test -f "$1" || refuse "$1" "is not a file"
-  test "$(wc -c < "$1")" -le 1310720 || refuse "$1" "is longer than a sealed certificate can be"
-  sed -n 2p "$1" > "$work/signed"
-  sed -n '3s/^,"signature":"\([A-Za-z0-9+/]\{86\}==\)"}$/\1/p' "$1" | base64 -d > "$work/signature"
+  copy "$1" 1310720 file "a sealed certificate"
+  sed -n 2p "$work/file" > "$work/signed"
+  sed -n '3s/^,"signature":"\([A-Za-z0-9+/]\{86\}==\)"}$/\1/p' "$work/file" |
+    base64 -d > "$work/signature"
   {
     printf '{"sealed":\n'
     cat "$work/signed"
     printf ',"signature":"%s"}\n' "$(base64 -w 0 "$work/signature")"
-  } | cmp -s - "$1" || refuse "$1" "is not exactly one whole sealed certificate"
+  } | cmp -s - "$work/file" || refuse "$1" "is not exactly one whole sealed certificate"
   grep -aEqx "$form" "$work/signed" ||
     refuse "$1" "does not have the form of a sealed certificate, or is signed with another key"
   ! grep -aq "$of_a_key" "$work/signed" || grep -aEqx "$key_form" "$work/signed" ||
@@ -60,26 +68,31 @@ is_spelled() {
       "$work/signed" | grep -aqx 0
 }
 
-# The names of the members of what is sealed, one a line.
+# The members of what is sealed, one a line, each with the number of its object.
 members() {
-  depth=0
-  grep -aEo "$text"':?|[][{}]' "$work/signed" | while IFS= read -r part; do
+  objects=0
+  within=
+  grep -aEo "$text"':?|[{}]' "$work/signed" | while IFS= read -r part; do
     case $part in
-    '[' | '{') depth=$((depth + 1)) ;;
-    ']' | '}') depth=$((depth - 1)) ;;
-    *:) test "$depth" -ne 2 || printf '%s\n' "$part" ;;
+    '{')
+      objects=$((objects + 1))
+      within="$objects $within" ;;
+    '}') within=${within#* } ;;
+    *:) printf '%s %s\n' "${within%% *}" "$part" ;;
     esac
   done
 }
 
-# The key that the files from here on are signed with, and where it stands. With a point of small
-# order, the four rows, anybody can sign.
+# The key that the files from here on are signed with, and where it stands: one block and no other,
+# for of two one tool reads the first and another the second. With a point of small order, the four
+# rows, anybody can sign.
 use_key() {
-  key=$1
-  test -f "$key" || refuse "$2" "is not a file"
-  test "$(wc -c < "$key")" -le 16384 || refuse "$2" "is longer than a public key can be"
-  openssl pkey -pubin -inform PEM -in "$key" -noout -text 2> "$work/said" |
-    grep -q '^ED25519 Public-Key' ||
+  test "$(grep -ao -e '-----BEGIN' "$1" | wc -l)" -eq 1 ||
+    refuse "$2" "does not have exactly one block that begins with -----BEGIN"
+  key=$work/key
+  { grep -aq -e '-----BEGIN PUBLIC KEY-----' "$1" &&
+    openssl pkey -pubin -inform PEM -in "$1" -out "$key" 2> "$work/said" &&
+    openssl pkey -pubin -in "$key" -noout -text | grep -q '^ED25519 Public-Key'; } ||
     refuse "$2" "has no Ed25519 public key"
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   case $(tail -c 32 "$work/der" | od -An -v -tx1 | tr -d ' \n') in
@@ -125,9 +138,8 @@ follow_key() {
   grep -aq "$of_a_key"'endorsed",' "$work/signed" || return 0
   sed -n 's/^.*,"public_key":"\([^"]*\)","at":"[^"]*"}}$/\1/p' "$work/signed" |
     sed 's/\\n$//; s/\\n/\n/g' > "$work/next"
-  mv "$work/next" "$work/key"
-  use_key "$work/key" "$1"
-  openssl pkey -pubin -in "$key" | cmp -s - "$key" ||
+  use_key "$work/next" "$1"
+  cmp -s "$work/next" "$key" ||
     refuse "$1" "tells of a key in another form than Reclaim's"
 }
 
@@ -147,6 +159,16 @@ check_not_revoked() {
   done < "$work/revoked"
 }
 
+# Whether `head` names the newest. Of a chain that grows it named an earlier one before its files
+# were listed, and by now it may name a later one.
+is_head() {
+  copy "$1/head" 4096 said "the name of the newest"
+  cmp -s "$work/head" "$work/said" || {
+    test -n "$named" && test "0$(sed -n "$number_of_head" "$work/said")" -gt "$place"
+  }
+}
+number_of_head='s/^[0-9a-f]\{64\}  \([0-9]\{9,15\}\)-[0-9a-f-]*\.json$/\1/p'
+
 # Every file: its name, its place, its predecessor; and the newest, which `head` names.
 verify_folder() {
   for file in "$1"/.[!.]* "$1"/..?*; do
@@ -157,6 +179,9 @@ verify_folder() {
   done
   : > "$work/revoked"
   : > "$work/signers"
+  : > "$work/before"
+  test ! -f "$1/head" || copy "$1/head" 4096 before "the name of the newest"
+  named=
   found=$expected
   before=$(printf '%064d' 0)
   place=0
@@ -171,13 +196,14 @@ verify_folder() {
     printf '%s %s %s\n' "$key_id" "$number" "${file##*/}" >> "$work/signers"
     note_revocation
     follow_key "$file"
-    before=$(sha256sum < "$file" | cut -d' ' -f1)
+    before=$(sha256sum < "$work/file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
+    ! cmp -s "$work/head" "$work/before" || named=$number
     test "$found" != "$number:$before" || found=
   done
   test "$place" -gt 0 || refuse "$1" "has no certificate"
-  test -f "$1/head" || refuse "$1/head" "is not a file"
-  cmp -s "$work/head" "$1/head" || refuse "$1/head" "does not name the newest certificate"
+  is_head "$1" || { test -n "$named" && sleep 1 && is_head "$1"; } ||
+    refuse "$1/head" "does not name the newest certificate"
   check_not_revoked "$1"
   test -z "$found" ||
     refuse "$1" "does not have entry $found: it was cut, or another history was written"
@@ -228,10 +254,11 @@ given=$path
 shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
+copy "$given" 16384 given "a public key"
 for each in "$@"; do
   test "$each" != "$expected" || continue
   find_path "$each"
-  use_key "$given" "$given"
+  use_key "$work/given" "$given"
   if test -d "$path"; then
     verify_folder "$path"
     echo "ok entries 1 to $place, the newest is $place:$before"

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <thread>
 #include <tuple>
 
 #include "state/base/durable_file.h"
@@ -135,8 +137,13 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
 // What check_chain has seen so far.
 class Walk final {
  public:
-  Walk(const std::string& folder, Succession succession, bool from_the_first)
-      : folder_(folder), succession_(std::move(succession)), from_the_first_(from_the_first) {}
+  // `head`: as it was before the folder was listed, so that what it names is among the files.
+  Walk(const std::string& folder, const Result<std::optional<Head>>& head, Succession succession,
+       bool from_the_first)
+      : folder_(folder),
+        head_(head),
+        succession_(std::move(succession)),
+        from_the_first_(from_the_first) {}
 
   void visit(const ChainFile& file) {
     const bool at_place = place(file);
@@ -153,22 +160,22 @@ class Walk final {
     report_.last = file.sequence;
     report_.last_sha256 = digest_;
     name_ = file.name;
+    if (head_.ok() && *head_ && name_ == (*head_)->name) digest_of_head_ = digest_;
   }
 
   void head() {
-    const auto read = read_head(folder_);
-    if (!read.ok()) return complain(std::string(kHead), read.error().what);
-    const std::optional<Head>& head = *read;
+    if (!head_.ok()) return complain(std::string(kHead), head_.error().what);
+    const std::optional<Head>& head = *head_;
     if (!head) {
       if (report_.count > 0) {
         complain(std::string(kHead), "is missing: whether the newest were taken away is not known");
       }
     } else if (head->sequence > report_.last) {
       complain(head->name, "is missing: the head says that it is the newest");
-    } else if (head->name != name_) {
+    } else if (digest_of_head_ && head->sha256 != *digest_of_head_) {
+      complain(head->name, "was changed since it was sealed: the head knows another SHA-256");
+    } else if (head->name != name_ && !(digest_of_head_ && has_grown())) {
       complain(name_, fmt::format("the head says that {} is the newest", head->name));
-    } else if (head->sha256 != digest_) {
-      complain(name_, "was changed since it was sealed: the head knows another SHA-256");
     }
   }
 
@@ -182,6 +189,22 @@ class Walk final {
   }
 
  private:
+  // Whether the head has moved on to the last entry that was listed, or beyond. It is written a
+  // moment after its entry.
+  [[nodiscard]] bool has_grown() const {
+    constexpr int kLooks = 50;
+    constexpr std::chrono::milliseconds kPause{20};
+    for (int look = 0; look < kLooks; ++look) {
+      if (look > 0) std::this_thread::sleep_for(kPause);
+      const auto read = read_head(folder_);
+      if (!read.ok() || !*read) continue;
+      const Head& head = **read;
+      if (head.sequence > report_.last) return true;
+      if (head.name == name_ && head.sha256 == digest_) return true;
+    }
+    return false;
+  }
+
   // Whether it has the place that its name says.
   bool place(const ChainFile& file) {
     const bool begins = report_.count == 0;
@@ -239,6 +262,8 @@ class Walk final {
   }
 
   const std::string& folder_;
+  const Result<std::optional<Head>>& head_;
+  std::optional<std::string> digest_of_head_;  // of the file that it names, as it is
   Succession succession_;
   bool from_the_first_;
   std::string digest_;  // of the file before; empty: not known
@@ -404,12 +429,20 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
 
 Result<ChainReport> check_chain(const std::string& folder, const std::vector<PublicKey>& keys,
                                 std::size_t newest_max) {
+  const auto head = read_head(folder);
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
-  const std::size_t skipped = listing->files.size() - std::min(listing->files.size(), newest_max);
+  const auto& files = listing->files;
+  std::size_t skipped = files.size() - std::min(files.size(), newest_max);
+  if (head.ok() && *head) {
+    const auto named = std::find_if(files.begin(), files.end(), [&](const ChainFile& file) {
+      return file.name == (*head)->name;
+    });
+    skipped = std::min(skipped, static_cast<std::size_t>(named - files.begin()));
+  }
   const auto walked = [&](const Revocations& revoked) {
-    Walk walk(folder, Succession(keys, revoked), skipped == 0);
-    for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
+    Walk walk(folder, head, Succession(keys, revoked), skipped == 0);
+    for (std::size_t i = skipped; i < files.size(); ++i) walk.visit(files[i]);
     walk.head();
     for (const std::string& name : listing->foreign) {
       walk.complain(name, "is not a certificate of this chain", false);

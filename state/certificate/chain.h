@@ -100,7 +100,8 @@ struct ChainReport {
 // an entry endorses, signed with a key that is known by then, is known from there on; a key in
 // whose place another was put, by its own word or by the other's first entry, signs nothing behind
 // that; and what an entry revokes of a key is refused wherever it stands, an endorsement too. Looks
-// at the `newest_max` newest only.
+// at the `newest_max` newest only. The chain may grow meanwhile: what was listed counts, and a head
+// that names an earlier entry is waited for, a second at most.
 [[nodiscard]] Result<ChainReport> check_chain(
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());

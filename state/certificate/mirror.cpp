@@ -62,20 +62,23 @@ Status make_folder(const std::string& mirror_dir, const std::string& folder) {
   return Error{Errc::invalid, folder + " is not a folder: move it away"};
 }
 
-std::set<std::string> names_of(const std::vector<ChainFile>& files) {
-  std::set<std::string> names;
-  for (const ChainFile& file : files) names.insert(file.name);
-  return names;
-}
-
 // A chain that was put back from a backup, or begun anew, is another one than the copy, which is
 // whole, and stays so.
 Result<std::vector<std::string>> missing_in(const std::string& folder,
                                             const std::vector<ChainFile>& files) {
   const auto copied = list_chain(folder);
   if (!copied.ok()) return copied.error();
-  const std::set<std::string> here = names_of(files);
-  const std::set<std::string> there = names_of(copied->files);
+  std::set<std::string> there;
+  for (const ChainFile& file : copied->files) {
+    // In a shared folder others may put anything under such a name.
+    struct stat info {};
+    const bool is_copy = ::lstat(fmt::format("{}/{}", folder, file.name).c_str(), &info) == 0 &&
+                         S_ISREG(info.st_mode) && info.st_size > 0 &&
+                         std::cmp_less_equal(info.st_size, kSealedBytesMax);
+    if (is_copy) there.insert(file.name);
+  }
+  std::set<std::string> here;
+  for (const ChainFile& file : files) here.insert(file.name);
   std::vector<std::string> strange;
   std::set_difference(there.begin(), there.end(), here.begin(), here.end(),
                       std::back_inserter(strange));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "certificate_schema.h"
 #include "state/base/clock.h"
@@ -49,7 +50,9 @@ class Members final : public json::Parts {
     if (token == json::Token::number && text.find_first_of(".eE") != std::string_view::npos) {
       error_ = Error{Errc::invalid, "it has a number that is not whole"};
     }
-    if (token == json::Token::key && depth_ == 1 && !names_.emplace(text).second) {
+    if (token == json::Token::object_begin) names_.emplace_back();
+    if (token == json::Token::object_end) names_.pop_back();
+    if (token == json::Token::key && !names_.back().emplace(text).second) {
       error_ = Error{Errc::invalid, fmt::format("it has the member '{}' twice", visible(text))};
     }
   }
@@ -57,7 +60,7 @@ class Members final : public json::Parts {
 
  private:
   std::size_t depth_ = 0;
-  std::set<std::string, std::less<>> names_;
+  std::vector<std::set<std::string, std::less<>>> names_;  // of each object that is open
   std::optional<Error> error_;
 };
 

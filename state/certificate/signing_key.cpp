@@ -117,6 +117,14 @@ Result<PublicKey> PublicKey::load(const std::string& path) {
 }
 
 Result<PublicKey> PublicKey::parse(const std::string& pem) {
+  // Of two blocks one tool reads the first, and another the one whose label it knows.
+  constexpr std::string_view kBegin = "-----BEGIN";
+  const std::size_t first = pem.find(kBegin);
+  if (first != std::string::npos && pem.find(kBegin, first + 1) != std::string::npos) {
+    return Error{Errc::invalid,
+                 "has more than one block that begins with -----BEGIN: leave the public key alone "
+                 "in it"};
+  }
   auto key = owned(PEM_read_bio_PUBKEY(reading(pem).get(), nullptr, &no_passphrase, nullptr));
   ERR_clear_error();
   if (key == nullptr) {

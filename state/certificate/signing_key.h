@@ -21,7 +21,7 @@ inline constexpr std::size_t kSignatureBytes = 64;
 // What an auditor holds.
 class PublicKey final {
  public:
-  // PEM (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it.
+  // PEM (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it, with no other block in it.
   [[nodiscard]] static Result<PublicKey> load(const std::string& path);
   [[nodiscard]] static Result<PublicKey> parse(const std::string& pem);
 

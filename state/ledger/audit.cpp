@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "state/base/enum_names.h"
 #include "state/base/fields.h"
@@ -25,6 +26,24 @@ constexpr auto kNames = enum_names<AuditEvent::key_revoked>(
 Result<AuditEvent> parse_event(std::string_view text) {
   if (const auto event = kNames.find(text)) return *event;
   return Error{Errc::invalid, fmt::format("'{}' is not known", text)};
+}
+
+// Of a tenancy whose begin the chain does not have, as where a new chain began in its middle, the
+// end alone tells. One that runs may end under another name: a migration's, before its instance's.
+std::vector<DriveEvent> with_begins(const std::vector<DriveEvent>& events) {
+  std::vector<DriveEvent> whole;
+  whole.reserve(events.size());
+  std::set<std::string> begun;
+  for (const DriveEvent& event : events) {
+    const bool runs = !whole.empty() && whole.back().kind == DriveEvent::Kind::tenancy;
+    if (event.kind != DriveEvent::Kind::erasure && begun.insert(event.instance).second &&
+        event.kind == DriveEvent::Kind::ended && !runs) {
+      whole.push_back(event);
+      whole.back().kind = DriveEvent::Kind::tenancy;
+    }
+    whole.push_back(event);
+  }
+  return whole;
 }
 
 // Where among what the chain tells of a drive an erasure belongs that comes after all of it. A
@@ -115,7 +134,7 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
   for (const DriveEvent& event : events) drives[event.drive].push_back(event);
   std::vector<MissingErasure> missing;
   for (auto& [drive, of_it] : drives) {
-    of_it = with_erasures_in_place(std::move(of_it));
+    of_it = with_erasures_in_place(with_begins(of_it));
     const DriveEvent* open = nullptr;
     bool ended = false;
     for (const DriveEvent& event : of_it) {

@@ -72,7 +72,7 @@ struct MissingErasure {
   DriveEvent tenancy;
   DriveEvent next;
 };
-// `events` in the chain's order.
+// `events` in the chain's order. Of a tenancy whose begin they do not have, its end is one too.
 [[nodiscard]] std::vector<MissingErasure> find_missing_erasures(
     const std::vector<DriveEvent>& events);
 

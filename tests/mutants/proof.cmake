@@ -77,3 +77,22 @@ unit_mutant(key_of_small_order state state/certificate/signing_key.cpp
   "anybody signs certificates with a key that the host has endorsed"
   [[if (is_of_small_order(key.get())) {]]
   [[if (is_of_small_order(key.get()) && false) {]])
+unit_mutant(ends_alone_are_no_tenancy state state/ledger/audit.cpp MissingErasures.*
+  "a tenancy in whose middle a new chain began is handed over unerased, and no report says so"
+  [[event.kind == DriveEvent::Kind::ended && !runs) {]]
+  [[event.kind == DriveEvent::Kind::ended && false) {]])
+unit_mutant(nested_members_are_there_twice state state/certificate/seal.cpp
+  SealTest.AMemberIsThereOnce
+  "whoever has the host's key seals evidence that one reader takes for another than the next"
+  [[token == json::Token::key && !names_.back()]]
+  [[token == json::Token::key && depth_ == 1 && !names_.back()]])
+unit_mutant(key_files_have_two_keys state state/certificate/signing_key.cpp
+  SigningKeyTest.WhatIsNoneIsSaid
+  "one key file makes the published script and Reclaim verify with different keys"
+  [[pem.find(kBegin, first + 1) != std::string::npos]] [[pem.find(kBegin, first + 1) == 0]])
+unit_mutant(growing_chains_are_cut state state/certificate/chain.cpp ChainTest.ItMayGrow*
+  "a chain that grows while it is verified is told to be cut, and nobody believes it next time"
+  [[!(digest_of_head_ && has_grown())]] [[true]])
+unit_mutant(heads_stay_behind state state/certificate/chain.cpp ChainTest.ItMayGrow*
+  "a head that names an earlier entry than the newest is passed over"
+  [[!(digest_of_head_ && has_grown())]] [[!digest_of_head_]])

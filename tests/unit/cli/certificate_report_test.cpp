@@ -122,6 +122,8 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
   const PeriodReport report = report_of(source, november());
   EXPECT_EQ(report.erasures, 3U);
   EXPECT_EQ(report.bytes, 3'000'000'000'000U);
+  source.erasures[1].certificate.capacity_bytes = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(report_of(source, november()).bytes, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(report.quarantines, 1U);
   EXPECT_EQ(report.unerased, 1U);
   EXPECT_EQ(report.first_sequence, 2U);

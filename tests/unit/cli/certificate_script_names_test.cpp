@@ -56,6 +56,28 @@ TEST_F(VerifyScript, BothRefuseAKeyOfAnotherNameOrSize) {
   expect_chain(true);
 }
 
+TEST_F(VerifyScript, BothRefuseAKeyFileWithAnotherBlock) {
+  keep(1);
+  const std::string pub = key_path_ + ".pub";
+  const std::string pem = content(pub);
+  const std::string other = *key_named("other").public_key().pem();
+  const auto labelled = [](std::string text, const std::string& label) {
+    text = replaced(std::move(text), "BEGIN PUBLIC KEY", "BEGIN " + label);
+    return replaced(std::move(text), "END PUBLIC KEY", "END " + label);
+  };
+  for (const std::string label : {"RSA PUBLIC KEY", "X509 CRL", "PARAMETERS", "PUBLIC KEY"}) {
+    SCOPED_TRACE(label);
+    write(pub, labelled(other, label) + pem);
+    expect_chain(false);
+    write(pub, labelled(pem, label) + other);
+    expect_chain(false);
+  }
+  write(pub, labelled(pem, "RSA PUBLIC KEY"));
+  expect_chain(false);
+  write(pub, "of compute-1\n" + pem + "until 2027\n");
+  expect_chain(true);
+}
+
 TEST_F(VerifyScript, BothTakeWhatLooksLikeANameOfAChainForOne) {
   keep(2);
   const std::string text = content(path_of(1));

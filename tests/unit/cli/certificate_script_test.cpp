@@ -313,7 +313,9 @@ TEST_F(VerifyScript, BothRefuseAMemberThatIsThereTwice) {
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"\"serial\":", "\"serial\":\"other\",\"serial\":"},
            {"\"method\":", "\"method\":\"a [{ ] \\\"}: \",\"method\":"},
-           {"\"serial\":", "\"seri\\u0061l\":\"other\",\"serial\":"}}) {
+           {"\"serial\":", "\"seri\\u0061l\":\"other\",\"serial\":"},
+           {"\"evidence\":{", "\"evidence\":{\"cdw10\":1,\"x\":[{}],\"cdw10\":2,"},
+           {"\"evidence\":{", "\"evidence\":{\"x\":[{\"y\":{},\"y\":{}}],"}}) {
     const std::string whole = state_path_ + "/whole";
     fs::copy(folder_, whole);
     forge(key, id_of(2), replaced(certificate_text(2), from, to));
@@ -324,6 +326,7 @@ TEST_F(VerifyScript, BothRefuseAMemberThatIsThereTwice) {
   // What a text says is no member, and one object's member is not another's.
   Certificate odd = *decode_certificate(certificate_text(2));
   odd.model = R"(","serial":"x"}{[)";
+  odd.evidence = R"({"method":"sanitize_crypto","a":{"b":1},"b":[{"a":2},{"a":3}],"c":{"b":1}})";
   forge(key, id_of(2), encode_certificate(odd));
   expect_chain(true);
 }

@@ -45,12 +45,23 @@ class VerifyScript : public proof::ProofTest {
     return run_certificate_verify(settings, options, out, err);
   }
   // Where an auditor works; what the script says, on either stream, and "refused" where it refuses.
-  [[nodiscard]] std::string script_says(const std::string& what) const {
-    const std::string command = "cd " + state_path_ + " && { /bin/sh " +
+  [[nodiscard]] std::string script_says(const std::string& what,
+                                        const std::string& environment = "") const {
+    const std::string command = "cd " + state_path_ + " && { " + environment + " /bin/sh " +
                                 source_path(kVerifyScript) + " " + key_path_ + ".pub " + what +
                                 " || echo refused; } >said 2>&1";
     CHECK(std::system(command.c_str()) == 0);
     return content(state_path_ + "/said");
+  }
+  // For script_says(): runs the command each time that the script looks at the second entry.
+  [[nodiscard]] std::string running(const std::string& command) const {
+    const std::string bin = state_path_ + "/bin";
+    fs::create_directory(bin);
+    write(bin + "/openssl",
+          "#!/bin/sh\nfor each; do\n  ! grep -qs '^{\"sequence\":2,' -- \"$each\" || " + command +
+              "\ndone\nPATH=${PATH#*:} exec openssl \"$@\"\n");
+    fs::permissions(bin + "/openssl", fs::perms::owner_all);
+    return "PATH=" + bin + ":$PATH";
   }
   // As whoever has the key can do it; `body` need not be JSON, as all that is in `sealed`.
   void forge_body(const SigningKey& key, SealedKind kind, const std::string& body) const {

@@ -94,7 +94,7 @@ TEST_F(Dirty, ADriveThatCannotBeClearedAsItsEntrySaysLeavesThePoolWithAnError) {
   world->pass(kMinuteMs);
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
-  EXPECT_THAT(world->log.text, ContainsRegex("ERROR reclaim.conductor .*policy_unsatisfied"));
+  EXPECT_THAT(world->log.text, ContainsRegex("ERROR reclaim.conductor [^\n]*policy_unsatisfied"));
 }
 
 TEST_F(Dirty, ADriveIsClaimedUnderItsLockAlone) {

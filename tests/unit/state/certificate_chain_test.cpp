@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/state/proof_fixture.h"
 
 namespace reclaim::proof {
@@ -206,6 +209,27 @@ TEST_F(ChainTest, AReplacedKeyIsFound) {
   auto both = keys();
   both.push_back(before.front());
   EXPECT_THAT(check_chain(folder_, both)->problems, IsEmpty());
+}
+
+TEST_F(ChainTest, ItMayGrowWhileItIsLookedAt) {
+  keep(2);
+  const std::string head = content(folder_ + "/head");
+  std::atomic<bool> all_kept{false};
+  std::thread worker([&] {
+    const CertificateChain own = chain();
+    for (int number = 3; number < 80; ++number) {
+      EXPECT_TRUE(own.keep(id_of(number), certificate_text(number)).ok());
+    }
+    all_kept = true;
+  });
+  while (!all_kept) {
+    EXPECT_THAT(check_chain(folder_, keys())->problems, IsEmpty());
+    EXPECT_THAT(check_chain(folder_, keys(), 1)->problems, IsEmpty());
+  }
+  worker.join();
+  // One that does not move on is a head of other entries.
+  write(folder_ + "/head", head);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is the newest")));
 }
 
 TEST_F(ChainTest, TheNewestCanBeLookedAtAlone) {

@@ -188,6 +188,25 @@ TEST_F(MirrorTest, WhatOthersPutIntoTheSharedFolderIsNotFollowed) {
   EXPECT_TRUE(fs::is_empty(state_path_ + "/elsewhere"));
 }
 
+TEST_F(MirrorTest, WhatOnlyHasACopysNameIsNoCopy) {
+  keep(6);
+  ASSERT_TRUE(all().ok());
+  for (int number = 1; number < 6; ++number) fs::remove(copy_ + "/" + name_of(number));
+  fs::create_symlink(copy_ + "/none", copy_ + "/" + name_of(1));
+  ASSERT_EQ(::mkfifo((copy_ + "/" + name_of(2)).c_str(), 0600), 0);
+  write(copy_ + "/" + name_of(3), "");
+  write(copy_ + "/" + name_of(4), "x");
+  fs::resize_file(copy_ + "/" + name_of(4), kSealedBytesMax + 1);
+  fs::create_directory(copy_ + "/" + name_of(5));
+  EXPECT_THAT(mirror_owed(places_)->to_folder,
+              ElementsAre(name_of(1), name_of(2), name_of(3), name_of(4), name_of(5)));
+  EXPECT_THAT(all().error().what, HasSubstr(name_of(5)));
+  fs::remove(copy_ + "/" + name_of(5));
+  ASSERT_TRUE(all().ok());
+  EXPECT_THAT(mirror_owed(places_)->to_folder, IsEmpty());
+  EXPECT_THAT(check_chain(copy_, keys())->problems, IsEmpty());
+}
+
 TEST_F(MirrorTest, AHostThatIsNoFoldersNameIsRefused) {
   keep(1);
   for (const char* host : {"../evil", "..", ".hidden", "a/b"}) {

@@ -98,6 +98,9 @@ TEST_F(SealTest, AMemberIsThereOnce) {
   EXPECT_EQ(why("\"serial\":", "\"serial\":"), "");
   EXPECT_NE(why("\"serial\":", "\"serial\":\"x\",\"serial\":").find("'serial' twice"),
             std::string::npos);
+  EXPECT_NE(why("\"sstat\":", "\"x\":[{\"sstat\":1}],\"sstat\":1,\"sstat\":").find("'sstat' twice"),
+            std::string::npos)
+      << "whatever object it is in";
   EXPECT_NE(why("\"serial\":", "\"serial\":\"x\",\"seri\\u0061l\":").find("'serial' twice"),
             std::string::npos);
 }

@@ -67,6 +67,11 @@ TEST_F(SigningKeyTest, WhatIsNoneIsSaid) {
   EXPECT_THAT(error_of("nowhere.key"), HasSubstr("No such file"));
   EXPECT_THAT(PublicKey::load(state_path_ + "/nonsense.key").error().what,
               HasSubstr("holds no public key"));
+  // Another tool may read the first of two blocks, whatever its label says.
+  const std::string pem = *key_named("one").public_key().pem();
+  EXPECT_TRUE(PublicKey::parse("of compute-1\n" + pem).ok());
+  EXPECT_THAT(PublicKey::parse("-----BEGIN RSA PUBLIC KEY-----\n" + pem).error().what,
+              HasSubstr("more than one block"));
   // The neutral point: zeroes sign for it, whatever is signed.
   const auto neutral = PublicKey::parse(
       "-----BEGIN PUBLIC KEY-----\n"
