@@ -107,12 +107,13 @@ def entries(build, everything, only):
 
 
 def flags_of(command):
-    """What the compiler is told, without compiler, source and output."""
+    """What clang may be told too, without compiler, source and output."""
     words = shlex.split(command)
     first = next(i for i, w in enumerate(words) if w.startswith("-"))
     told, skip = [], False
     for word in words[first:]:
-        if not skip and word not in ("-o", "-c") and not word.endswith(".cpp"):
+        ours = word not in ("-o", "-c") and not word.endswith(".cpp")
+        if not skip and ours and not word.startswith("--param="):  # g++'s
             told.append(word)
         skip = word == "-o"
     return tuple(told)
