@@ -141,7 +141,8 @@ class Judge final {
     const std::uint64_t max = rules_.health.media_errors_delta_max;
     tell("media_errors", during("the count of media errors", enrolled_->health.media_errors,
                                 now_.media_errors, fmt::format("{}", new_errors_)));
-    if (new_errors_ <= max) return;
+    // The verification itself reads what cannot be read, and that is counted too.
+    if (new_errors_ <= max || rules_.relaxed.unreadable_blocks) return;
     refuse(
         fmt::format("{} media errors during the tenancy ({} then, {} now), at most {} are "
                     "allowed; replace the drive, or raise the limit in its device_spec",

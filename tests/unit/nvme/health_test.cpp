@@ -87,6 +87,12 @@ TEST(Health, EveryLimitIsKept) {
          r.health.media_errors_delta_max = 2;
        },
        ""},
+      {"media errors of what may be unreadable",
+       [](auto& n, auto& r) {
+         n.media_errors = 55;
+         r.relaxed.unreadable_blocks = true;
+       },
+       ""},
       {"media errors beyond",
        [](auto& n, auto& r) {
          n.media_errors = 5;
