@@ -36,7 +36,7 @@ struct Unfit : ::testing::Test {
   }
   // Once, when a record of that stage has been written.
   void when_saved(Stage stage, std::function<void()> what) {
-    world->store.on_saved = [this, stage, what = std::move(what), checks = world->store.on_saved,
+    world->store.on_saved = [stage, what = std::move(what), checks = world->store.on_saved,
                              done = false](const Record& record,
                                            const JournalEntry& entry) mutable {
       checks(record, entry);
