@@ -15,8 +15,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
-
 // Not clean, and the conductor is not about to read or write its provider by itself.
 bool is_left_to_others(const Record& record) {
   const Stage stage = record.stage;
@@ -333,8 +331,9 @@ void Assessor::know_what_was_seen(Sighting& sighting) {
   sighting.peeked = true;
 }
 
-// A line of an earlier boot says where the drive stood then. Where there is no line the record
-// alone has it, as long as the device was never dirty.
+// A line of an earlier boot says where the drive stood then, and one of before the host showed the
+// device may be of another kind. Where there is no line the record alone has it, as long as the
+// device was never dirty.
 void Assessor::note_in_ledger(const PciAddress& address, const Facts& facts) {
   const auto line = context_.ports.ledger.entries().find(address);
   if (line == context_.ports.ledger.entries().end()) return;

@@ -16,7 +16,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
 constexpr std::int64_t kGuardsAgainMs = 2'500;
 constexpr std::uint32_t kWaitsDoubledMax = 8;
 constexpr std::int64_t kToldAgainMs = 100;  // Nova says the same twice, versioned and legacy

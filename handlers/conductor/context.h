@@ -83,6 +83,9 @@ struct LastSurvey {
   bool not_ours = false;      // these are another machine's books: nothing is done
 };
 
+// After something moved: until the survey that tells what.
+inline constexpr std::int64_t kLookAgainMs = 1'000;
+
 // Of one conductor, and alive as long as it is.
 struct ConductorContext {
   const ConductorPorts& ports;

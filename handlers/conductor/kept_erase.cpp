@@ -10,7 +10,7 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 5'000;
+constexpr std::int64_t kPauseMs = 5'000;  // between two looks
 // Nova and Cyborg report their devices each minute. A provider that is not back by then is gone for
 // another reason, and its drive is not held for it.
 constexpr std::int64_t kProviderMaxMs = 600'000;
@@ -37,7 +37,7 @@ std::string note_of(const std::string& why) {
 
 void KeptErase::look_when_due(const PciAddress& address, std::uint64_t epoch) {
   if (!is_withheld(context_.record_of(address))) return look_(address, epoch);
-  context_.ports.timers.after(kLookAgainMs, [this, address, epoch] {
+  context_.ports.timers.after(kPauseMs, [this, address, epoch] {
     if (!context_.is_stale(address, epoch)) look_(address, epoch);
   });
 }

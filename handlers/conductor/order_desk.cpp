@@ -10,8 +10,7 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kSoonMs = 200;         // the survey that shows what a command did
-constexpr std::int64_t kLookAgainMs = 1'000;  // an order waits for another survey
+constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 constexpr std::size_t kOrdersWaitingMax = 256;

@@ -9,11 +9,6 @@
 #include "state/ledger/trust.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
-
-}  // namespace
 
 void RecordWriter::save_note(const Record& noted, std::string trigger, std::string why,
                              std::string detail, IfUnsaved if_unsaved,

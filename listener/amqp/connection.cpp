@@ -61,6 +61,13 @@ amqp_table_entry_t flag(const char* name) {
   return out;
 }
 
+Status send_method(amqp_connection_state_t connection, amqp_channel_t channel,
+                   amqp_method_number_t id, void* method) {
+  const int status = amqp_send_method(connection, channel, id, method);
+  if (status != AMQP_STATUS_OK) return library_error(status);
+  return Ok{};
+}
+
 Error answer_close(amqp_connection_state_t connection, amqp_channel_t channel,
                    const amqp_method_t& method) {
   if (method.id == AMQP_CONNECTION_CLOSE_METHOD) {

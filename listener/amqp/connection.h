@@ -55,4 +55,9 @@ using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnec
 // A negative status of librabbitmq's; `number`: the errno that came with it, 0 where none did.
 [[nodiscard]] Error library_error(int status, int number = 0);
 
+// Sends a method on an open channel, or the one that opens it. `method` is librabbitmq's structure
+// of that id.
+[[nodiscard]] Status send_method(amqp_connection_state_t connection, amqp_channel_t channel,
+                                 amqp_method_number_t id, void* method);
+
 }  // namespace reclaim::listener

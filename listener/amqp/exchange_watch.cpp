@@ -12,9 +12,7 @@ AmqpExchangeWatch::AmqpExchangeWatch(const AmqpOptions& options, amqp_connection
     : options_(options), connection_(connection), missing_(std::move(missing)) {}
 
 Status AmqpExchangeWatch::send(amqp_method_number_t id, void* method) {
-  const int status = amqp_send_method(connection_, kWatchChannel, id, method);
-  if (status != AMQP_STATUS_OK) return library_error(status);
-  return Ok{};
+  return send_method(connection_, kWatchChannel, id, method);
 }
 
 Status AmqpExchangeWatch::open() {

@@ -13,9 +13,7 @@ AmqpQueueWatch::AmqpQueueWatch(const AmqpOptions& options, amqp_connection_state
     : options_(options), connection_(connection), memory_(memory) {}
 
 Status AmqpQueueWatch::send(amqp_method_number_t id, void* method) {
-  const int status = amqp_send_method(connection_, kQueueChannel, id, method);
-  if (status != AMQP_STATUS_OK) return library_error(status);
-  return Ok{};
+  return send_method(connection_, kQueueChannel, id, method);
 }
 
 Status AmqpQueueWatch::open() {

@@ -471,6 +471,16 @@ struct Unburned : Unseen {
     write_media(world->drive(), 4711, 1);
     world->placement.deallocate(uuid, "quick");
   }
+  // Between two surveys, and then they are as they were.
+  void expect_seen_while(bool one_time_use, bool owner_cyborg) {
+    make(false);
+    becomes(one_time_use, owner_cyborg);
+    world->pass(5 * kMinuteMs);
+    unseen_tenancy();
+    world->pass(5 * kMinuteMs);
+    becomes(true, false);
+    expect_cleaned();
+  }
   void expect_cleaned() {
     world->pass(kHourMs);
     EXPECT_EQ(world->drive().owner, 0U) << world->record().waiting_for;
@@ -479,23 +489,11 @@ struct Unburned : Unseen {
 };
 
 TEST_F(Unburned, WhileItsEntryDoesNotSayOneTimeUse) {
-  make(false);
-  becomes(false, false);
-  world->pass(5 * kMinuteMs);
-  unseen_tenancy();
-  world->pass(5 * kMinuteMs);
-  becomes(true, false);
-  expect_cleaned();
+  expect_seen_while(false, false);
 }
 
 TEST_F(Unburned, WhileCyborgCallsItItsOwnToo) {
-  make(false);
-  becomes(true, true);
-  world->pass(5 * kMinuteMs);
-  unseen_tenancy();
-  world->pass(5 * kMinuteMs);
-  becomes(true, false);
-  expect_cleaned();
+  expect_seen_while(true, true);
 }
 
 TEST_F(Unburned, BehindItsChangeFromCyborgToNova) {
