@@ -145,7 +145,8 @@ inline constexpr std::array kHostOptions = {
              "themselves, like [\"0x64-0x67\"]). Its plan are the operator's own steps "
              "([step:NAME]) and the built-in checks; it is given back only if all of them "
              "succeed and one of the operator's has verifies = true. Keys of Nova's [pci] "
-             "device_spec are accepted, of them only resource_class has an effect. Example: "
+             "device_spec are accepted, of them only resource_class has an effect; an entry by "
+             "devname is left out with a warning. Example: "
              "{\"vendor_id\": \"15b3\", \"type\": \"NIC\", \"driver\": \"mlx5_core\", "
              "\"steps\": [\"reflash\"]}"}),
     kDevices.option(

@@ -44,6 +44,21 @@ void warn_of_never_counting(const Reading& reading, const std::vector<DeviceSpec
   }
 }
 
+// What such an entry is for is known by the interface's name alone; taken without it, the entry
+// would match every device.
+void leave_out_interfaces(const Reading& reading, Settings& settings) {
+  std::erase_if(settings.function_specs, [&](const DeviceSpec& spec) {
+    if (spec.devname.empty()) return false;
+    reading.warnings.push_back(
+        {spec.at,
+         fmt::format("[devices] device_spec: the entry of devname '{}' is left out, for no "
+                     "interface is called so while a guest has it: name the card's "
+                     "address instead",
+                     printable_excerpt(spec.devname))});
+    return true;
+  });
+}
+
 void read_specs(const Reading& reading, Settings& settings) {
   read_entries(reading, kGroup, "device_spec", parse_device_spec, settings.device_specs);
   for (DeviceSpec& spec : settings.device_specs) {
@@ -131,6 +146,7 @@ void read_nvme(const Reading& reading, Settings& settings) {
   read_priorities(reading, kGroup, "nvme.check_health:90", check_step_priorities, check_step_order,
                   settings.conductor.step_priorities);
   read_entries(reading, kDevicesGroup, "device_spec", parse_function_spec, settings.function_specs);
+  leave_out_interfaces(reading, settings);
   warn_of_never_counting(reading, settings.function_specs, "[devices] device_spec");
   read_priorities(reading, kDevicesGroup, "pci.reset:0", check_function_step_priorities,
                   check_function_step_order, settings.conductor.function_step_priorities);

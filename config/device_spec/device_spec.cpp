@@ -1,6 +1,7 @@
 #include "config/device_spec/device_spec.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 
 #include "config/device_spec/clean_rules.h"
 #include "config/device_spec/function_keys.h"
+#include "config/oslo/options.h"
 #include "state/base/bool_text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::size_t kTagsMax = 64;
 constexpr std::size_t kStepsMax = 32;
+constexpr std::size_t kIdDigits = 4;  // as lspci -nn prints an id
 
 // Besides kRuleKeys.
 constexpr std::array<std::string_view, 8> kOurKeys = {
@@ -27,13 +30,16 @@ constexpr std::array<std::string_view, 6> kSharedKeys = {"vendor_id", "product_i
                                                          "tags",      "steps",      "clean"};
 constexpr std::array<std::string_view, 3> kMatchKeys = {"vendor_id", "product_id", "address"};
 // Nova's keys, so that an entry can be copied from nova.conf as it is.
-constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
-                                                       "one_time_use",     "live_migratable",
-                                                       "physical_network", "remote_managed"};
-// What an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys. An interface's name
-// is no drive's: an entry by `devname` is left out.
-constexpr std::array<std::string_view, 6> kWhitelistKeys = {"vendor_id", "product_id", "address",
-                                                            "managed",   "devname",    "trusted"};
+constexpr std::array<std::string_view, 7> kNovaKeys = {
+    "resource_class",   "traits",         "one_time_use", "live_migratable",
+    "physical_network", "remote_managed", "trusted"};
+constexpr std::array<std::string_view, 4> kNovaFlags = {"one_time_use", "live_migratable",
+                                                        "remote_managed", "trusted"};
+// Nova's keys that a drive's entry knows otherwise or cannot have.
+constexpr std::array<std::string_view, 2> kNovaFunctionKeys = {"managed", "devname"};
+// What an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys.
+constexpr std::array<std::string_view, 5> kWhitelistKeys = {"vendor_id", "product_id", "address",
+                                                            "managed", "devname"};
 constexpr std::string_view kDeviceSpec = "[nvme] device_spec";
 constexpr std::string_view kFunctionSpec = "[devices] device_spec";
 constexpr std::string_view kWhitelist = "[pci] passthrough_whitelist";
@@ -60,14 +66,6 @@ constexpr std::array<std::string_view, 21> kStandardClasses = {
     "NET_PACKET_RATE_KILOPACKET_PER_SEC",
     "NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC",
     "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC"};
-
-// "a, b, ".
-template <typename Range>
-std::string joined(const Range& names) {
-  std::string out;
-  for (const std::string_view name : names) out += fmt::format("{}, ", name);
-  return out;
-}
 
 template <typename Range>
 bool contains(const Range& range, std::string_view text) {
@@ -104,7 +102,8 @@ class EntryReader {
         read(key, member.value);
       }
     }
-    if (problems_.size() != before || by_interface_) return std::nullopt;
+    if (problems_.size() != before) return std::nullopt;
+    if (kind_ == EntryKind::whitelist && !spec_.devname.empty()) return std::nullopt;
     spec_.text = json::to_text(entry_);
     return std::move(spec_);
   }
@@ -114,7 +113,7 @@ class EntryReader {
     if (key == "vendor_id") return read_id(key, value, spec_.vendor_id);
     if (key == "product_id") return read_id(key, value, spec_.product_id);
     if (key == "address") return read_address(value);
-    if (kind_ == EntryKind::match) return unknown_key(key, joined(kMatchKeys));
+    if (kind_ == EntryKind::match) return unknown_key(key, kMatchKeys);
     if (kind_ == EntryKind::function_spec) return read_function_entry(key, value);
     if (key == "managed") {
       spec_.managed = read_flag(key, value);
@@ -127,7 +126,7 @@ class EntryReader {
     if (key == "steps") return read_steps(value);
     if (key == "clean") return read_clean(value);
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
-    unknown_key(key, joined(kOurKeys) + joined(kRuleKeys) + joined(kNovaKeys));
+    unknown_key(key, kOurKeys, kRuleKeys, kNovaKeys);
   }
 
   void read_function_entry(const std::string& key, const rapidjson::Value& value) {
@@ -136,16 +135,18 @@ class EntryReader {
     if (key == "steps") return read_steps(value);
     if (key == "clean") return read_clean(value);
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
-    unknown_key(key, joined(kSharedKeys) + joined(kFunctionKeys) + joined(kNovaKeys));
+    if (key == "devname") return read_devname(value);
+    if (key == "managed") return ignore_flag(key, value);
+    unknown_key(key, kSharedKeys, kFunctionKeys, kNovaKeys, kNovaFunctionKeys);
   }
 
   void read_whitelist_key(const std::string& key, const rapidjson::Value& value) {
-    if (contains(kWhitelistKeys, key) || contains(kNovaKeys, key)) {
+    if (key == "devname") return read_devname(value);
+    if (contains(kNovaKeys, key)) {
       spec_.ignored.emplace_back(key, json::to_text(value));
-      by_interface_ = by_interface_ || key == "devname";
       return;
     }
-    unknown_key(key, joined(kWhitelistKeys) + joined(kNovaKeys));
+    unknown_key(key, kWhitelistKeys, kNovaKeys);
   }
 
   void read_steps(const rapidjson::Value& value) {
@@ -173,25 +174,48 @@ class EntryReader {
     spec_.manual = word == "manual";
   }
 
-  // `accepted` ends with a comma.
-  void unknown_key(const std::string& key, std::string accepted) {
-    accepted.resize(accepted.size() - 2);
-    complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key), accepted));
+  template <typename... Keys>
+  void unknown_key(const std::string& key, const Keys&... lists) {
+    std::vector<std::string> accepted;
+    (accepted.insert(accepted.end(), lists.begin(), lists.end()), ...);
+    const auto nearest = did_you_mean(key, accepted);
+    complain(fmt::format("unknown key '{}'{}, accepted: {}", printable_excerpt(key),
+                         nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "",
+                         fmt::join(accepted, ", ")));
   }
 
-  // Nova: hex, up to ffff, or "*"; white space around it does not count.
+  void read_devname(const rapidjson::Value& value) {
+    if (!value.IsString() || value.GetStringLength() == 0) {
+      return complain("'devname' must be the name of an interface like \"eth3\"");
+    }
+    spec_.devname = text_of(value);
+  }
+
+  void ignore_flag(const std::string& key, const rapidjson::Value& value) {
+    if (read_flag(key, value)) spec_.ignored.emplace_back(key, json::to_text(value));
+  }
+
+  // Nova: hex, up to ffff, or "*"; white space around it does not count. In an entry of our own a
+  // number with a digit missing is no other device's.
   void read_id(const std::string& key, const rapidjson::Value& value,
                std::optional<std::uint16_t>& id) {
     if (!value.IsString()) {
       return complain(fmt::format("'{}' must be a string like \"8086\" (hex) or \"*\"", key));
     }
     const std::string given = text_of(value);
-    const std::string_view digits = strip(given);
+    std::string_view digits = strip(given);
     if (digits == "*") return;
     id = parse_hex<std::uint16_t>(digits);
     if (!id) {
       return complain(fmt::format("'{}' is '{}', which is neither a hex number up to ffff nor '*'",
                                   key, printable_excerpt(given)));
+    }
+    if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+    if (kind_ != EntryKind::whitelist && digits.size() < kIdDigits) {
+      complain(
+          fmt::format("'{}' is '{}', which has fewer than {} digits: write {:04x} if that is "
+                      "the device's",
+                      key, given, kIdDigits, *id));
     }
   }
 
@@ -286,8 +310,7 @@ class EntryReader {
       spec_.resource_class = normalize_resource_class(text_of(value));
       return;
     }
-    const bool flag = key == "one_time_use" || key == "live_migratable" || key == "remote_managed";
-    if (flag && !read_flag(key, value)) return;
+    if (contains(kNovaFlags, key)) return ignore_flag(key, value);
     spec_.ignored.emplace_back(key, json::to_text(value));
   }
 
@@ -305,7 +328,6 @@ class EntryReader {
   const Location& at_;
   std::vector<Problem>& problems_;
   DeviceSpec spec_;
-  bool by_interface_ = false;
 };
 
 // An object, or a list of objects.

@@ -94,6 +94,9 @@ struct DeviceSpec {
   // Normalised as Nova normalises it; takes the place of CUSTOM_PCI_<VENDOR>_<PRODUCT>. Empty: not
   // given.
   std::string resource_class;
+  // Nova's way to name a network card. While a guest has the card, no interface of the host bears
+  // the name, so that such an entry matches nothing here. Empty: not given.
+  std::string devname;
   // The other keys Nova puts into an entry, kept as written (JSON), without effect here.
   std::vector<std::pair<std::string, std::string>> ignored;
   std::string text;  // the entry's JSON, for `reclaim plan` to show

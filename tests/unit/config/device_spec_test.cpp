@@ -80,11 +80,15 @@ TEST(DeviceSpec, IdsAreHexInAnyCaseOrAny) {
   EXPECT_EQ(good(R"({"vendor_id": " 10De "})").vendor_id, 0x10de);
   EXPECT_EQ(good(R"({"vendor_id": "0x8086"})").vendor_id, 0x8086);
   EXPECT_EQ(good(R"({"product_id": "*"})").product_id, std::nullopt);
-  EXPECT_EQ(good(R"({"product_id": "1"})").product_id, 1);
+  EXPECT_EQ(good(R"({"product_id": "0001"})").product_id, 1);
   EXPECT_EQ(
       error(R"({"vendor_id": "10000"})"),
       "reclaim.conf:7: [nvme] device_spec: 'vendor_id' is '10000', which is neither a hex number "
       "up to ffff nor '*'");
+  EXPECT_EQ(error(R"({"product_id": "80a"})"),
+            "reclaim.conf:7: [nvme] device_spec: 'product_id' is '80a', which has fewer than 4 "
+            "digits: write 080a if that is the device's");
+  EXPECT_THAT(error(R"({"product_id": "0x80a"})"), HasSubstr("fewer than 4 digits"));
   EXPECT_THAT(error(R"({"vendor_id": ""})"), HasSubstr("neither a hex number"));
   EXPECT_THAT(error(R"({"vendor_id": "80*"})"), HasSubstr("neither a hex number"));
   EXPECT_THAT(error(R"({"product_id": 8086})"), HasSubstr("'product_id' must be a string"));
@@ -235,7 +239,9 @@ TEST(DeviceSpec, UnknownKeysAreErrors) {
       "verify, relax, "
       "firmware, percentage_used_max, media_errors_max, zero_rate, cleanup_timeout, "
       "resource_class, traits, "
-      "one_time_use, live_migratable, physical_network, remote_managed");
+      "one_time_use, live_migratable, physical_network, remote_managed, trusted");
+  EXPECT_THAT(error(R"({"manged": true})"),
+              HasSubstr("unknown key 'manged' (did you mean 'managed'?), accepted: vendor_id"));
   EXPECT_THAT(error(R"({"managed": true, "managed": false})"),
               HasSubstr("'managed' is given twice"));
 }
@@ -257,8 +263,8 @@ TEST(DeviceSpec, NotJson) {
 
 TEST(DeviceSpec, AListHoldsSeveralEntries) {
   std::vector<Problem> problems;
-  const auto specs =
-      parse_device_spec(R"([{"vendor_id": "1"}, {"bad": 1}, {"vendor_id": "2"}])", kAt, problems);
+  const auto specs = parse_device_spec(
+      R"([{"vendor_id": "0001"}, {"bad": 1}, {"vendor_id": "0002"}])", kAt, problems);
   EXPECT_THAT(specs, SizeIs(2));
   EXPECT_THAT(problems, SizeIs(1));
   std::string many = "[{}";
@@ -268,8 +274,8 @@ TEST(DeviceSpec, AListHoldsSeveralEntries) {
 
 TEST(DeviceSpec, FirstMatchCounts) {
   std::vector<Problem> problems;
-  const auto specs = parse_device_spec(R"([{"vendor_id": "8086", "product_id": "1"},
-      {"vendor_id": "8086", "address": "0000:0a:00.0"}, {"product_id": "2"}])",
+  const auto specs = parse_device_spec(R"([{"vendor_id": "8086", "product_id": "0001"},
+      {"vendor_id": "8086", "address": "0000:0a:00.0"}, {"product_id": "0002"}])",
                                        kAt, problems);
   ASSERT_THAT(specs, SizeIs(3));
   EXPECT_EQ(match(specs, 0x8086, 1, at("0000:0a:00.0")), 0U);
@@ -288,23 +294,24 @@ std::size_t never_counting_of(std::string_view text) {
 }
 
 TEST(DeviceSpec, AnExceptionBeforeTheGeneralEntryIsHowItIsWritten) {
-  for (const char* text : {R"([{"vendor_id": "1", "product_id": "2"}, {"vendor_id": "1"}])",
-                           R"([{"vendor_id": "1"}, {"vendor_id": "2"}])",
-                           R"([{"vendor_id": "1"}, {"product_id": "2"}])",
-                           R"([{"address": "0a:00.0"}, {"address": "0000:0a:*.*"}])",
-                           R"([{"address": "0a:00.0"}, {}])",
-                           R"([{"vendor_id": "1", "address": "0a:00.0"}, {"vendor_id": "1"}])",
-                           R"([{"address": {"bus": "0[1-4]"}}, {"address": {"bus": "0[4-6]"}}])",
-                           R"([{"address": "0000:*:*.*"}, {}])",
-                           R"([{"address": "0000:*:*.*"}, {"address": {"domain": "000."}}])"}) {
+  for (const char* text :
+       {R"([{"vendor_id": "0001", "product_id": "0002"}, {"vendor_id": "0001"}])",
+        R"([{"vendor_id": "0001"}, {"vendor_id": "0002"}])",
+        R"([{"vendor_id": "0001"}, {"product_id": "0002"}])",
+        R"([{"address": "0a:00.0"}, {"address": "0000:0a:*.*"}])",
+        R"([{"address": "0a:00.0"}, {}])",
+        R"([{"vendor_id": "0001", "address": "0a:00.0"}, {"vendor_id": "0001"}])",
+        R"([{"address": {"bus": "0[1-4]"}}, {"address": {"bus": "0[4-6]"}}])",
+        R"([{"address": "0000:*:*.*"}, {}])",
+        R"([{"address": "0000:*:*.*"}, {"address": {"domain": "000."}}])"}) {
     EXPECT_EQ(never_counting_of(text), 0U) << text;
   }
 }
 
 TEST(DeviceSpec, AnEntryThatNeverCountsIsReported) {
   for (const char* text :
-       {R"([{"vendor_id": "1"}, {"vendor_id": "1", "product_id": "2"}])", R"([{}, {}])",
-        R"([{"vendor_id": "1"}, {"vendor_id": "1", "address": "0a:00.0"}])",
+       {R"([{"vendor_id": "0001"}, {"vendor_id": "0001", "product_id": "0002"}])", R"([{}, {}])",
+        R"([{"vendor_id": "0001"}, {"vendor_id": "0001", "address": "0a:00.0"}])",
         R"([{"address": "0000:0a:*.*"}, {"address": "0000:0a:00.0"}])",
         R"([{"address": {"bus": "0[1-6]"}}, {"address": {"bus": "0[4-6]"}}])",
         R"([{"address": {"domain": "000."}}, {"address": "0003::."}])",
@@ -368,8 +375,11 @@ TEST(PassthroughWhitelist, OtherKeysOfCyborgsAndNovasAreAccepted) {
   ASSERT_THAT(specs, SizeIs(1));
   EXPECT_THAT(specs[0].ignored, SizeIs(4));
   EXPECT_EQ(specs[0].managed, std::nullopt);
-  EXPECT_THAT(listed_error(R"({"mangaed": false})"),
-              HasSubstr("[pci] passthrough_whitelist: unknown key 'mangaed', accepted: vendor_id"));
+  EXPECT_THAT(
+      listed_error(R"({"manged": false})"),
+      HasSubstr(
+          "[pci] passthrough_whitelist: unknown key 'manged' (did you mean 'managed'?), accepted: "
+          "vendor_id"));
   EXPECT_THAT(listed_error(R"({"clear_action": "zero"})"), HasSubstr("unknown key"));
   EXPECT_THAT(listed_error("{"), HasSubstr("[pci] passthrough_whitelist: "));
 }

@@ -151,10 +151,10 @@ TEST(CyborgSettings, CyborgConfIsReadForHostBusDrivesAndWhitelist) {
 
 TEST(CyborgSettings, OurOwnEntriesComeBeforeCyborgs) {
   const auto checked =
-      build({service("[nvme]\ndevice_spec = {\"vendor_id\": \"1\"}\n"
-                     "[pci]\npassthrough_whitelist = {\"vendor_id\": \"3\"}\n"),
-             own("[nvme]\ndevice_spec = {\"vendor_id\": \"1\", \"verify\": \"full\"}\n"
-                 "[pci]\npassthrough_whitelist = {\"vendor_id\": \"4\"}\n")});
+      build({service("[nvme]\ndevice_spec = {\"vendor_id\": \"0001\"}\n"
+                     "[pci]\npassthrough_whitelist = {\"vendor_id\": \"0003\"}\n"),
+             own("[nvme]\ndevice_spec = {\"vendor_id\": \"0001\", \"verify\": \"full\"}\n"
+                 "[pci]\npassthrough_whitelist = {\"vendor_id\": \"0004\"}\n")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   ASSERT_EQ(checked.settings.device_specs.size(), 2U);
   EXPECT_EQ(checked.settings.device_specs[0].rules.verify, nvme::VerifyLevel::full);

@@ -57,6 +57,21 @@ TEST(Devices, AnEntryIsReadWhole) {
       function_policy_lookup(checked.settings)(0x8086, 1, PciAddress{0, 0x3b, 0, 0}).has_value());
 }
 
+// As Nova's documents have them.
+TEST(Devices, NovasEntriesAreTakenAsTheyAre) {
+  const CheckedSettings checked = with(
+      "[devices]\ndevice_spec = {\"vendor_id\": \"10de\", \"product_id\": \"25b6\", "
+      "\"address\": \"0000:25:00.4\", \"managed\": \"no\"}\n"
+      "device_spec = {\"devname\": \"eth3\", \"physical_network\": \"physnet1\", "
+      "\"trusted\": \"true\"}\n" +
+      std::string(kVerify));
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  ASSERT_EQ(checked.settings.function_specs.size(), 1U);
+  EXPECT_EQ(checked.settings.function_specs[0].product_id, 0x25b6);
+  EXPECT_THAT(texts(checked.warnings),
+              Contains(HasSubstr("the entry of devname 'eth3' is left out")));
+}
+
 TEST(Devices, EachListIsOfItsOwnKind) {
   const CheckedSettings checked = with(
       "[nvme]\ndevice_spec = {\"vendor_id\": \"144d\"}\n"

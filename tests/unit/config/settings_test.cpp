@@ -105,10 +105,10 @@ TEST(Settings, LaterFilesAndLaterLinesWin) {
 }
 
 TEST(Settings, MultiValuedOptionsCollectAcrossFilesInOrder) {
-  const auto checked = build({own("[nvme]\ndevice_spec = {\"vendor_id\":\"1\"}\n"
-                                  "device_spec = {\"vendor_id\":\"2\"}\n",
+  const auto checked = build({own("[nvme]\ndevice_spec = {\"vendor_id\":\"0001\"}\n"
+                                  "device_spec = {\"vendor_id\":\"0002\"}\n",
                                   "1"),
-                              own("[NVME]\ndevice_spec = {\"vendor_id\":\"3\"}\n", "2")});
+                              own("[NVME]\ndevice_spec = {\"vendor_id\":\"0003\"}\n", "2")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   ASSERT_EQ(checked.settings.device_specs.size(), 3U);
   EXPECT_EQ(checked.settings.device_specs[0].vendor_id, 1);
@@ -510,8 +510,8 @@ TEST(Settings, DeviceSpecErrorsNameTheLine) {
                "  \"clear_strategy\": \"crypto\"}\ndevice_spec = {\"x\": 1}\n"),
       ElementsAre(HasSubstr("r.conf:5: [nvme] device_spec: unknown key 'x'"),
                   HasSubstr("r.conf:2: [nvme] device_spec: clear_action=zero with")));
-  EXPECT_THAT(problems("[nvme]\nverify = log\ndevice_spec = {\"vendor_id\": \"1\"}\n"
-                       "device_spec = {\"vendor_id\": \"2\", \"clear_action\": \"format\"}\n"),
+  EXPECT_THAT(problems("[nvme]\nverify = log\ndevice_spec = {\"vendor_id\": \"0001\"}\n"
+                       "device_spec = {\"vendor_id\": \"0002\", \"clear_action\": \"format\"}\n"),
               ElementsAre(HasSubstr("r.conf:4: [nvme] device_spec: this entry, with [nvme] verify: "
                                     "verify=log needs a sanitize")));
   EXPECT_THAT(warnings("[nvme]\ndevice_spec = {}\ndevice_spec = {}\n"),
@@ -527,8 +527,8 @@ TEST(Settings, HowDrivesAreCleaned) {
       "[nvme]\nverify = nist\nzero_rate_max = 2G\n"
       "clean_step_priority_override = nvme.check_health:95, nvme.reset_namespaces: 82\n"
       "clean_step_priority_override = nvme.check_health:96\n"
-      "device_spec = {\"vendor_id\": \"1\"}\n"
-      "device_spec = {\"vendor_id\": \"2\", \"verify\": \"full\"}\n");
+      "device_spec = {\"vendor_id\": \"0001\"}\n"
+      "device_spec = {\"vendor_id\": \"0002\", \"verify\": \"full\"}\n");
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   const Settings& s = checked.settings;
   ASSERT_EQ(s.device_specs.size(), 2U);
