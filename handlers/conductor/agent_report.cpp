@@ -1,5 +1,7 @@
 #include "handlers/conductor/agent_report.h"
 
+#include <algorithm>
+
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/registrar.h"
@@ -21,6 +23,14 @@ bool is_clean(const ConductorContext& context, const Device& device, const LastL
   return record.stage == Stage::available && is_settled(device) && look.read && !look.unrecorded &&
          !unsure && !waits && !record.held && !record.maintenance && !context.survey.not_ours &&
          !record.certificate_id.empty();
+}
+
+// Whoever asks compares it with a time of his own, and the clock may have been set since the look,
+// before or after that time. Of the two times that the look may have now, the earlier one never
+// makes it later than it was.
+WallMs looked_at(const Now& began, const Now& now) {
+  if (began.wall.ms == 0) return {};
+  return std::min(began.wall, WallMs{now.wall.ms - (now.mono.ms - began.mono.ms)});
 }
 
 ReportedDrive reported(const ConductorContext& context, const Device& device,
@@ -47,7 +57,7 @@ ReportedDrive reported(const ConductorContext& context, const Device& device,
   out.clean = is_clean(context, device, look, unsure);
   out.offered = look.offered && is_settled(device);
   if (!record.certificate_id.empty()) out.cleaned_at = record.certificate_at;
-  out.looked_at = look.began;
+  out.looked_at = looked_at(look.began, context.ports.clock.now());
   return out;
 }
 

@@ -143,7 +143,7 @@ void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Re
 void Assessor::note_look(const Sighting& sighting, const Assessment& assessment) {
   LastLook& look = seen_[sighting.address].look;
   const auto& drive = sighting.drive;
-  look.began = context_.survey.began_at;
+  look.began = {context_.survey.began_at, context_.survey.began};
   const bool is_device = sighting.rows.size() == 1 && sighting.view && sighting.view->is_device();
   // Nobody reads an unmanaged drive where it stands. Whether somebody may have had it, its
   // provider's generation tells, and the assessment has asked it.
@@ -153,7 +153,7 @@ void Assessor::note_look(const Sighting& sighting, const Assessment& assessment)
   look.offered = look.read && !sighting.view->burned();
   const bool rests = context_.record_of(sighting.address).stage == Stage::available;
   if (rests && is_device && sighting.view->free() && !assessment.trigger && !assessment.unsure) {
-    look.free_at = look.began;
+    look.free_at = look.began.wall;
   }
   look.unrecorded = assessment.trigger.has_value();
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;

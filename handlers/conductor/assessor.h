@@ -46,7 +46,7 @@ struct AssessorHands {
 
 // The last look at a device of which something was made.
 struct LastLook {
-  WallMs began;          // of the survey; 0: none yet
+  Now began;             // of the survey; 0: none yet
   bool read = false;     // its one provider, and the drive as far as it can be read where it stands
   bool offered = false;  // the provider was not reserved
   bool unrecorded = false;  // it saw what the record does not say yet, and may not for long

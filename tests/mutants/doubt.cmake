@@ -165,3 +165,8 @@ unit_mutant(kept_is_given_back state state/ledger/trust.cpp TrustOfRelease.*
 unit_mutant(kept_is_recalled state state/ledger/trust.cpp TrustOfNoForgottenRelease.*
   "a drive that was kept is looked for in the pool after Redis lost its record"
   [[certificate && certificate->returned() && known]] [[certificate && known]])
+unit_mutant(a_set_clock_makes_a_look_later conductor handlers/conductor/agent_report.cpp
+  HandedOver.ALookIsNotLater*
+  "Cyborg's agent takes a look for later than its unbinding, because the clock was set back between"
+  [[  return std::min(began.wall, WallMs{now.wall.ms - (now.mono.ms - began.mono.ms)});]]
+  [[  return began.wall;]])

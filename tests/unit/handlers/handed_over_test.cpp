@@ -292,5 +292,17 @@ TEST_F(HandedOver, WhatIsToldIsOfTheLastLookAndNothingUnsettledIsClean) {
   EXPECT_THAT(std::vector<std::string>{told().vendor_id}, ElementsAre(world.record().vendor_id));
 }
 
+// The agent compares it with the time at which it unbound the drive.
+TEST_F(HandedOver, ALookIsNotLaterThanItWasThoughTheClockIsSet) {
+  start_with_agent();
+  look();
+  const WallMs first = told().looked_at;
+  world.scheduler.shift_wall_clock(-kHalfHourMs);
+  const WallMs unbound_at = world.scheduler.now().wall;
+  EXPECT_LE(told().looked_at.ms, unbound_at.ms) << "the clock is set back";
+  world.scheduler.shift_wall_clock(3 * kHalfHourMs);
+  EXPECT_LE(told().looked_at.ms, first.ms) << "the clock is set ahead";
+}
+
 }  // namespace
 }  // namespace reclaim::sim
