@@ -135,6 +135,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   next.rest = assessment.rest.value_or(next.rest);
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
   next.hardware = assessment.facts.hardware.value_or(next.hardware);
+  next.mac = assessment.facts.mac.value_or(next.mac);
   next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
   next.found = device.found;
   if (next == device.record && device.persisted) return;

@@ -255,6 +255,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   }
   facts.serial = order.serial.empty() ? device.found.serial : order.serial;
   facts.hardware = device.found.hardware;
+  facts.mac = "";
   facts.boot_id = context_.options.boot_id;
   const Event event{Trigger::operator_enrol, 0, std::move(facts)};
   if (stage == Stage::available) {

@@ -28,6 +28,7 @@ Error refuse(std::string why) {
 void describe_drive(const nvme::DriveFacts& drive, bool is_the_one, Record& record) {
   record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
   record.product_id = fmt::format("{:04x}", drive.device_id);
+  record.mac = drive.mac;
   if (!drive.identity) return;
   if (record.serial.empty() && is_the_one) record.serial = drive.identity->serial;
   record.model = drive.identity->model;
@@ -378,6 +379,7 @@ void learn_of_drive(Assessment& out, const Record& base, const Sighting& sightin
   }
   out.facts.hardware = hardware_to_note(base, *sighting.drive, host.boot_id);
   out.facts.boot_id = host.boot_id;
+  if (!sighting.drive->mac.empty()) out.facts.mac = sighting.drive->mac;
 }
 
 // By what Placement shows of its address.

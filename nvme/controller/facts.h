@@ -77,6 +77,7 @@ struct DriveFacts {
   int iommu_group = -1;  // -1: none
   std::uint32_t sriov_vfs_enabled = 0;
   HardwareIdentity hardware;  // known whatever driver is bound
+  std::string mac;            // "00:1b:21:aa:00:01" of a network card with a driver; else empty
   std::optional<Identity> identity;
   std::optional<Counters> counters;
   std::optional<HealthState> health;  // of a look at the host's drives; a claim does not tell it

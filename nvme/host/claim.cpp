@@ -339,6 +339,7 @@ DriveFacts facts_of(const SysDrive& sys) {
   facts.iommu_group = sys.iommu_group;
   facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
   facts.hardware = sys.hardware;
+  facts.mac = sys.mac;
   for (const SysNamespace& ns : sys.namespaces) {
     facts.namespaces.push_back(
         NamespaceFacts{ns.nsid, ns.disk.name, ns.capacity_bytes, ns.block_bytes, 0});

@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kAttributeBytesMax = 4096;  // sysfs gives one page at most
 constexpr std::size_t kFirstReadBytes = 8'192;
 constexpr std::size_t kDirectoryEntriesMax = 65'536;
+constexpr std::uint32_t kNetworkClass = 0x02;
+constexpr std::size_t kMacCharacters = 17;
 constexpr std::uint32_t kNvmeClass = 0x0108;  // mass storage, non-volatile memory controller
 constexpr int kStackDepthMax = 16;
 constexpr std::size_t kConfigBytesMax = 4096;  // of an unprivileged reader's, the kernel shows 64
@@ -206,6 +208,16 @@ std::string slot_of(const std::string& sysfs_root, const PciAddress& address) {
   return {};
 }
 
+// Of the one interface that a driver has made below the function. An address of another length is
+// no MAC (InfiniBand's has 20 bytes).
+std::string mac_of(const std::string& device) {
+  const auto interfaces = list_directory(device + "/net");
+  if (!interfaces || interfaces->size() != 1) return {};
+  const auto mac =
+      read_file(device + "/net/" + interfaces->front() + "/address", kAttributeBytesMax);
+  return mac && mac->size() == kMacCharacters ? *mac : std::string();
+}
+
 // The group's nodes, of which there is one while a vfio driver has a function of the group.
 Status read_groups(const std::string& sysfs_root, SysDrive& drive) {
   if (drive.iommu_group < 0) return Ok{};
@@ -322,6 +334,7 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
   // What cannot be read of these is not known; it refuses nothing by itself.
   drive.hardware.serial_number = device_serial_number(read_config_space(device));
   drive.hardware.slot = slot_of(sysfs_root, address);
+  if (drive.class_code >> 16U == kNetworkClass) drive.mac = mac_of(device);
   if (drive.driver == "nvme") {
     if (auto controller = read_controller(sysfs_root, device, drive); !controller) {
       return incomplete(controller.error());

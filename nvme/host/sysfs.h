@@ -64,6 +64,7 @@ struct SysDrive {
   std::uint32_t sriov_vfs_enabled = 0;
   bool is_virtual_function = false;
   HardwareIdentity hardware;  // as far as configuration space and the platform tell
+  std::string mac;            // of a network card whose driver made one interface; empty: unknown
 
   // Below only with the nvme driver bound and its controller there.
   std::string controller;  // "nvme0"

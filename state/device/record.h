@@ -133,6 +133,9 @@ struct Record {
   std::string hardware;
   std::string boot_id;
   FoundDrive found;
+  // Of a network card, as its driver told last; it is not known while a guest has the card. Empty:
+  // not known.
+  std::string mac;
   // The roles that the operator gave it: of its device_spec entry, a pair's as "key=value". Opaque.
   std::vector<std::string> tags;
   // The [policy:NAME] sections that are for it, by a tag or a trait: those of the last survey, of

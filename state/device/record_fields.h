@@ -61,6 +61,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("found_serial", record.found.serial, younger);
   visit("found_model", record.found.model, younger);
   visit("found_hardware", record.found.hardware, younger);
+  visit("mac_address", record.mac, younger);
   visit.text("tags", record.tags, decode_words, younger, encode_words);
   visit.text("policies", record.policies, decode_words, younger, encode_words);
   visit("provider", record.provider);

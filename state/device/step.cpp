@@ -39,6 +39,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.serial, facts.serial);
   take(record.firmware, facts.firmware);
   take(record.hardware, facts.hardware);
+  take(record.mac, facts.mac);
   take(record.boot_id, facts.boot_id);
   take(record.capacity_bytes, facts.capacity_bytes);
   take(record.plan, facts.plan);

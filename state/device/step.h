@@ -42,6 +42,7 @@ struct Facts {
   std::optional<std::string> serial;
   std::optional<std::string> firmware;
   std::optional<std::string> hardware;
+  std::optional<std::string> mac;
   std::optional<std::string> boot_id;
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<std::vector<CleanStep>> plan;

@@ -9,8 +9,9 @@
 
 namespace reclaim {
 
-// A JSON object: type ("disk" for a drive), bus, address, serial where it is known, tags. The
-// address is the host's; a guest sees the device at another one.
+// A JSON object (docs/device-role-tagging.schema.json): type ("disk" for a drive), bus, address,
+// serial and mac where they are known, tags. A "nic" always has a mac, so that a network card
+// without is a "hostdev". The address is the host's; a guest sees the device at another one.
 [[nodiscard]] std::string tagged_device(const Record& record);
 
 }  // namespace reclaim

@@ -30,6 +30,25 @@ TEST(Sysfs, EverythingIsFoundByTheAddress) {
   EXPECT_EQ(drive->namespaces[0].partitions[0].name, "nvme3n1p1");
 }
 
+TEST(Sysfs, ANetworkCardHasTheMacOfItsOneInterface) {
+  const HostTree tree;
+  const std::string card = HostTree::kFunction;
+  const auto mac = [&] {
+    const auto read = tree.read();
+    return read ? read->mac : read.error().what;
+  };
+  tree.remove(card + "/driver");
+  tree.write(card + "/net/eth0/address", "00:1b:21:aa:00:01\n");
+  EXPECT_EQ(mac(), "") << "of a drive";
+  tree.write(card + "/class", "0x020000\n");
+  EXPECT_EQ(mac(), "00:1b:21:aa:00:01");
+  tree.write(card + "/net/eth1/address", "00:1b:21:aa:00:02\n");
+  EXPECT_EQ(mac(), "") << "two ports";
+  tree.remove(card + "/net/eth1");
+  tree.write(card + "/net/eth0/address", "80:00:02:08:fe:80:00:00:00:00:00:00:e4:1d:2d:03\n");
+  EXPECT_EQ(mac(), "") << "InfiniBand";
+}
+
 // As right after it was bound, while the kernel makes its disks.
 TEST(Sysfs, TheDriverIsReadThoughItsDevicesAreNotWhole) {
   const HostTree tree;

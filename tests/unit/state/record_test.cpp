@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "state/base/json.h"
 #include "state/device/tagged_device.h"
+#include "tests/source_path.h"
 #include "tests/test_seed.h"
 
 namespace reclaim {
@@ -54,6 +57,7 @@ class RandomRecords final {
                                 &record.found.serial,
                                 &record.found.model,
                                 &record.found.hardware,
+                                &record.mac,
                                 &record.migration,
                                 &record.project,
                                 &record.user}) {
@@ -185,6 +189,7 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "found_serial",
                                           "found_model",
                                           "found_hardware",
+                                          "mac_address",
                                           "clean_start",
                                           "tags",
                                           "policies",
@@ -298,19 +303,26 @@ TEST(Record, WhoseTenancyAnOlderVersionRecordedIsBelievedWhileItLasts) {
   }
 }
 
+// devices.jsonl, which the schemas are held against: a drive, a graphics card, network cards
+// without and with a MAC.
 TEST(TaggedDevice, HasTheFormOfTheSpecification) {
   Record record;
   record.address = *parse_pci_address("0000:C1:00.0");
   record.serial = "S\"1";
   record.tags = {"oracledb", "role=db"};
-  EXPECT_EQ(tagged_device(record),
-            R"({"type":"disk","bus":"pci","address":"0000:c1:00.0","serial":"S\"1",)"
-            R"("tags":["oracledb","role=db"]})");
+  std::string devices = tagged_device(record) + "\n";
   record.serial.clear();
   record.type = "GPU";
   record.tags.clear();
-  EXPECT_EQ(tagged_device(record),
-            R"({"type":"gpu","bus":"pci","address":"0000:c1:00.0","tags":[]})");
+  devices += tagged_device(record) + "\n";
+  record.type = "NIC";
+  devices += tagged_device(record) + "\n";
+  record.mac = "00:1b:21:aa:00:01";
+  devices += tagged_device(record) + "\n";
+  std::ifstream file(source_path("tests/data/device-role-tagging/devices.jsonl"));
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(devices, text.str());
 }
 
 TEST(Record, TagsAreAListOfStrings) {

@@ -35,6 +35,7 @@ Record full_record() {
   record.firmware = "FW";
   record.capacity_bytes = 18'446'744'073'709'551'615ULL;
   record.hardware = "hw";
+  record.mac = "00:1b:21:aa:00:01";
   record.boot_id = "boot";
   record.found = {"fs", "fm", "fh"};
   record.provider = "p1";
@@ -149,6 +150,7 @@ TEST(StoredForms, ARecord) {
       "instance=i1\n"
       "instance_source=arq\n"
       "last_error=e\n"
+      "mac_address=00:1b:21:aa:00:01\n"
       "maintenance=false\n"
       "managed=false\n"
       "migration=m1\n"
@@ -234,6 +236,7 @@ TEST(StoredForms, ARecord) {
             "instance=\n"
             "instance_source=not_seen\n"
             "last_error=\n"
+            "mac_address=\n"
             "maintenance=false\n"
             "managed=true\n"
             "migration=\n"
