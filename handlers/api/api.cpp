@@ -239,6 +239,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::devices:
         return list_devices(call);
       case Resource::device:
+      case Resource::cleaning:
       case Resource::steps:
       case Resource::clean:
       case Resource::unhold:
@@ -379,13 +380,17 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                   if (*found == nullptr) return answer(*call, no_such_device(*call));
                   const Record& record = (*found)->record;
                   if (orders_something(call->route.resource)) return order(call, **found);
-                  if (call->route.resource == Resource::steps) {
-                    return answer(*call, json_response(200, steps_body(record)));
-                  }
-                  std::string body;
-                  append_device(body, device_of(record), form_for(*call));
-                  answer(*call, json_response(200, std::move(body)));
+                  answer(*call, json_response(200, body_of(*call, record)));
                 });
+  }
+
+  [[nodiscard]] std::string body_of(const Call& call, const Record& record) const {
+    const bool lists = call.negotiated->version >= kVersionStepList;
+    if (call.route.resource == Resource::steps && lists) return step_list(record);
+    if (call.route.resource != Resource::device) return cleaning_body(record);
+    std::string body;
+    append_device(body, device_of(record), form_for(call));
+    return body;
   }
 
   void order(const CallPtr& call, const Fleet::Found& found) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include <functional>
 
 #include "handlers/api/json.h"
@@ -63,6 +65,13 @@ void put_running_step(JsonWriter& writer, std::string_view name) {
   put_member_or_null(writer, "interface", dotted ? name.substr(0, dot) : std::string_view());
   put_member(writer, "step", dotted ? name.substr(dot + 1) : name);
   writer.EndObject();
+}
+
+void put_step(JsonWriter& writer, const CleanStep& step) {
+  put_member(writer, "interface", step.interface);
+  put_member(writer, "step", step.step);
+  put_key(writer, "priority");
+  writer.Int(step.priority);
 }
 
 // Of the device itself, from kVersionCleaning on.
@@ -241,7 +250,27 @@ std::string damaged_member(const std::vector<Damaged>& damaged, const DeviceForm
   return R"(,"damaged":)" + text_of(buffer);
 }
 
-std::string steps_body(const Record& record) {
+std::string step_list(const Record& record) {
+  std::vector<const CleanStep*> enabled;
+  for (const CleanStep& step : record.plan) {
+    if (step.priority > 0 && !step.by_hand) enabled.push_back(&step);
+  }
+  std::stable_sort(enabled.begin(), enabled.end(), [](const CleanStep* a, const CleanStep* b) {
+    return a->priority > b->priority;
+  });
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartArray();
+  for (const CleanStep* step : enabled) {
+    writer.StartObject();
+    put_step(writer, *step);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return text_of(buffer);
+}
+
+std::string cleaning_body(const Record& record) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
@@ -253,10 +282,7 @@ std::string steps_body(const Record& record) {
   writer.StartArray();
   for (const CleanStep& step : record.plan) {
     writer.StartObject();
-    put_member(writer, "interface", step.interface);
-    put_member(writer, "step", step.step);
-    put_key(writer, "priority");
-    writer.Int(step.priority);
+    put_step(writer, step);
     put_json(writer, "args", step.args);
     if (step.by_hand) put_by_hand(writer);
     writer.EndObject();

@@ -11,6 +11,7 @@ std::string_view rule_of(Resource resource) {
       return "cyborg:device:get_all";
     case Resource::device:
       return "cyborg:device:get_one";
+    case Resource::cleaning:
     case Resource::steps:
       return kRuleOfReasons;
     case Resource::arqs:
@@ -29,6 +30,7 @@ std::string_view rule_of(Resource resource) {
 Microversion needed_by(Resource resource) {
   if (const OrderCall* order = order_call(resource)) return order->since;
   if (resource == Resource::steps) return kVersionDeviceState;
+  if (resource == Resource::cleaning) return kVersionStepList;
   const bool of_certificates =
       resource == Resource::certificates || resource == Resource::certificate;
   return of_certificates ? kVersionCertificates : kVersionMin;

@@ -95,6 +95,7 @@ Resource find_resource(const std::vector<std::string>& rest) {
   if (rest[1] == "devices") {
     if (rest.size() == 2) return Resource::devices;
     if (rest.size() == 3) return Resource::device;
+    if (rest.size() == 4 && rest[3] == "cleaning") return Resource::cleaning;
     if (rest.size() == 4) return find_order(rest[3]);
     if (rest.size() == 5 && rest[3] == "cleaning" && rest[4] == "steps") return Resource::steps;
   }

@@ -30,6 +30,7 @@ enum class Resource {
   enrol,
   enable,
   disable,
+  cleaning,      // /v2/devices/ID/cleaning
   steps,         // /v2/devices/ID/cleaning/steps
   arqs,          // /v2/accelerator_requests
   arq,           // /v2/accelerator_requests/ID

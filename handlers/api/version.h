@@ -19,15 +19,18 @@ struct Microversion {
 [[nodiscard]] std::string to_string(Microversion version);
 
 inline constexpr Microversion kVersionMin{2, 0};
-inline constexpr Microversion kVersionMax{2, 6};
+inline constexpr Microversion kVersionMax{2, 7};
 // What came with which one. Cyborg's own end at 2.3; 2.4 and 2.5 are the specifications',
-// 2.6 is ours.
+// 2.6 and 2.7 are ours.
 inline constexpr Microversion kVersionStatus{2, 3};       // a device's `status`
 inline constexpr Microversion kVersionManaged{2, 4};      // attach_handle_info.managed
 inline constexpr Microversion kVersionDeviceState{2, 5};  // `device_state`, and the clean call
 inline constexpr Microversion kVersionCleaning{2, 6};     // a device's cleaning; abort and enrol
 inline constexpr Microversion kVersionPages = kVersionCleaning;         // `limit` and the like
 inline constexpr Microversion kVersionCertificates = kVersionCleaning;  // /v2/certificates
+
+// `cleaning/steps` is the list of Ironic's specification, and `cleaning` what that was before.
+inline constexpr Microversion kVersionStepList{2, 7};
 
 inline constexpr std::string_view kVersionHeader = "OpenStack-API-Version";
 

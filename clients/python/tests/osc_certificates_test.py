@@ -24,8 +24,8 @@ SEALED = ('{"sealed":\n{"sequence":2,"previous":"00","key_id":"91ab","certificat
 
 
 class Case(unittest.TestCase):
-    def cloud(self, answers):
-        made = PlayedCloud(answers)
+    def cloud(self, answers, **more):
+        made = PlayedCloud(answers, **more)
         self.addCleanup(made.close)
         return made
 
@@ -86,6 +86,12 @@ class Cleaning(Case):
         table = run(cleaning.ShowCleaning, cloud, UUID).out
         self.assertIn("nvme.check_health (priority 90)", table)
         self.assertIn("nvme.check_health: percentage_used: 3 %", table)
+
+    def test_show_of_an_api_that_lists_steps_alone(self):
+        cloud = self.cloud({"GET /v2/devices/%s/cleaning" % UUID: golden("steps-2.5.json")},
+                           highest="2.7")
+        shown = json.loads(run(cleaning.ShowCleaning, cloud, UUID, "-f", "json").out)
+        self.assertEqual(shown, json.loads(golden("steps-2.5.json")))
 
     def test_findings_are_a_line_for_each_surface(self):
         self.assertEqual(cleaning.FindingsColumn({"nvme.reset_namespaces": [

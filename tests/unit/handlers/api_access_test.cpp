@@ -130,6 +130,7 @@ TEST_F(ApiAccessTest, WhatACleaningFoundIsForAdmins) {
   drive("compute-1", "0000:01:00.0", Stage::error);
   const std::string path = "/v2/devices/" + store.records["compute-1"][0].uuid;
   EXPECT_EQ(get(path, "2.5", "manager").status, 200);
+  EXPECT_EQ(get(path + "/cleaning", "2.7", "manager").status, 403);
   const Response refused = get(path + "/cleaning/steps", "2.5", "manager");
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(fault_of(refused), HasSubstr("cyborg:device:cleaning_steps"));

@@ -190,6 +190,8 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps");
   EXPECT_EQ(response.status, 200);
   expect_golden("steps-2.5.json", response.body);
+  EXPECT_EQ(get("/v2/devices/" + record.uuid + "/cleaning", "2.7").body, response.body);
+  EXPECT_EQ(get("/v2/devices/" + record.uuid + "/cleaning", "2.6").status, 406);
 
   store.records["compute-1"][0] = Record{};
   store.records["compute-1"].clear();
@@ -201,6 +203,21 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   EXPECT_THAT(waiting.body, HasSubstr(R"("findings":{})"));
   EXPECT_THAT(waiting.body, HasSubstr(R"("clean_step":null)"));
   EXPECT_THAT(waiting.body, HasSubstr(R"("last_error":null)"));
+}
+
+// Ironic's specification: get_clean_steps() in JSON, the enabled ones, the highest priority first.
+TEST_F(ApiDevicesTest, StepsAreIronicsListFromItsMicroversionOn) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::erasing);
+  record.plan = {{"card", "reflash", 60, "{}", true},
+                 {"nvme", "check_health", 90, "{}"},
+                 {"nvme", "reset_namespaces", 0, "{}"},
+                 {"nvme", "sanitize_crypto", 50, R"({"no_dealloc": true})"},
+                 {"site", "audit", 20, "{}"}};
+  const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps", "2.7");
+  EXPECT_EQ(response.status, 200);
+  expect_golden("steps-2.7.json", response.body);
+  record.plan.clear();
+  EXPECT_EQ(get("/v2/devices/" + record.uuid + "/cleaning/steps", "latest").body, "[]");
 }
 
 TEST_F(ApiDevicesTest, StepsShowTagsAndPoliciesWhereThereAreAny) {

@@ -18,8 +18,8 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
       {"accelerator 2.3", "2.3"},
       {"accelerator 2.5", "2.5"},
       {"Accelerator  2.4 ", "2.4"},
-      {"accelerator latest", "2.6"},
-      {"accelerator LATEST", "2.6"},
+      {"accelerator latest", "2.7"},
+      {"accelerator LATEST", "2.7"},
       {"accelerator-cleaning 2.5", "2.5"},
       {"compute 2.90", "2.0"},
       {"compute 2.90, accelerator 2.3", "2.3"},
@@ -27,7 +27,7 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
       {"accelerator 2.3,accelerator 2.4", "2.4"},
       {"compute 2.90,2.3", "2.0"},
       {"2.3", "2.3"},  // without a service type, as old clients send it
-      {"latest", "2.6"},
+      {"latest", "2.7"},
   };
   for (const auto& [header, version] : table) {
     const auto negotiated = negotiate(header);
@@ -38,12 +38,12 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
 
 TEST(ApiVersionTest, WhatIsNotSupportedIsRefusedWithTheRange) {
   for (const std::string header :
-       {"accelerator 2.7", "accelerator 1.0", "accelerator 3.0", "accelerator 2", "accelerator 2.x",
+       {"accelerator 2.8", "accelerator 1.0", "accelerator 3.0", "accelerator 2", "accelerator 2.x",
         "accelerator -2.0", "accelerator 2.99999999999999999999", "accelerator two", "nonsense",
         "accelerator 2.3.1", "accelerator 2."}) {
     const auto negotiated = negotiate(header);
     ASSERT_FALSE(negotiated.ok()) << header;
-    EXPECT_THAT(negotiated.error().what, HasSubstr("[2.0, 2.6]")) << header;
+    EXPECT_THAT(negotiated.error().what, HasSubstr("[2.0, 2.7]")) << header;
   }
 }
 
@@ -70,7 +70,8 @@ TEST(ApiRouteTest, PathsAreDecodedAndASlashAtTheEndIsNothing) {
       {"/v2/devices/x/disable", Resource::disable, "x", ""},
       {"/v2/devices/x/disable/y", Resource::nothing, "", ""},
       {"/v2/devices/x/cleaning/steps", Resource::steps, "x", ""},
-      {"/v2/devices/x/cleaning", Resource::nothing, "", ""},
+      {"/v2/devices/x/cleaning", Resource::cleaning, "x", ""},
+      {"/v2/devices/x/cleaning/y", Resource::nothing, "", ""},
       {"/v2/accelerator_requests", Resource::arqs, "", ""},
       {"/v2/accelerator_requests/y", Resource::arq, "y", ""},
       {"/v2/certificates", Resource::certificates, "", ""},
@@ -131,7 +132,7 @@ TEST_F(ApiDiscoveryTest, EveryAnswerSaysWhichVersionItIsAndWhichThereAre) {
   const Response response = get("/v2/devices", "2.3");
   EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3");
   EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0");
-  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6");
+  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.7");
   EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token");
   EXPECT_EQ(header(response, "Content-Type"), "application/json");
   EXPECT_EQ(header(get("/v2/devices", ""), "OpenStack-API-Version"), "accelerator 2.0");
@@ -149,7 +150,7 @@ TEST_F(ApiDiscoveryTest, WhatIsRefusedOrAskedOfNobodySaysItsVersionToo) {
     EXPECT_EQ(response.status, status) << asked.target;
     EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3") << status;
     EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0") << status;
-    EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6") << status;
+    EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.7") << status;
     EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token") << status;
   }
 }
@@ -161,11 +162,11 @@ TEST_F(ApiDiscoveryTest, AHeaderThatComesTwiceIsOneList) {
 }
 
 TEST_F(ApiDiscoveryTest, AVersionThatIsNotThereIs406WithTheRange) {
-  const Response response = get("/v2/devices", "2.7");
+  const Response response = get("/v2/devices", "2.8");
   EXPECT_EQ(response.status, 406);
-  EXPECT_THAT(fault_of(response), HasSubstr("Version 2.7 was requested"));
-  EXPECT_THAT(fault_of(response), HasSubstr("[2.0, 2.6]"));
-  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6");
+  EXPECT_THAT(fault_of(response), HasSubstr("Version 2.8 was requested"));
+  EXPECT_THAT(fault_of(response), HasSubstr("[2.0, 2.7]"));
+  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.7");
   EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0");
   EXPECT_EQ(header(response, "OpenStack-API-Version"), "");
 }

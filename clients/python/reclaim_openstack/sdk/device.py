@@ -1,7 +1,8 @@
 """A device of Reclaim's device API, with what microversions 2.3 to 2.6 added to Cyborg's."""
+from keystoneauth1 import discover
 from openstack import exceptions, resource, utils
 
-NEWEST = "2.6"
+NEWEST = "2.7"
 
 
 def version_for(session):
@@ -89,8 +90,10 @@ class Device(resource.Resource):
 
     def cleaning(self, session):
         """Its plan, the step that runs, progress, findings and errors, as the API says them."""
-        answer = session.get(
-            utils.urljoin(self.base_path, self.uuid or self.id, "cleaning", "steps"),
-            microversion=version_for(session))
+        version = version_for(session)
+        whole = bool(version) and discover.normalize_version_number(version) >= (2, 7)
+        words = ("cleaning",) if whole else ("cleaning", "steps")
+        answer = session.get(utils.urljoin(self.base_path, self.uuid or self.id, *words),
+                             microversion=version)
         exceptions.raise_from_response(answer)
         return answer.json()
