@@ -374,23 +374,14 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   void one_device(const CallPtr& call) {
     // Nothing is read for what cannot be there.
     if (!looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_device(*call));
-    fleet_.find(lower(call->route.id),
-                [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
-                  if (!found) return answer(*call, redis_fault(*call, found.error()));
-                  if (*found == nullptr) return answer(*call, no_such_device(*call));
-                  const Record& record = (*found)->record;
-                  if (orders_something(call->route.resource)) return order(call, **found);
-                  answer(*call, json_response(200, body_of(*call, record)));
-                });
-  }
-
-  [[nodiscard]] std::string body_of(const Call& call, const Record& record) const {
-    const bool lists = call.negotiated->version >= kVersionStepList;
-    if (call.route.resource == Resource::steps && lists) return step_list(record);
-    if (call.route.resource != Resource::device) return cleaning_body(record);
-    std::string body;
-    append_device(body, device_of(record), form_for(call));
-    return body;
+    fleet_.find(
+        lower(call->route.id), [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
+          if (!found) return answer(*call, redis_fault(*call, found.error()));
+          if (*found == nullptr) return answer(*call, no_such_device(*call));
+          const Record& record = (*found)->record;
+          if (orders_something(call->route.resource)) return order(call, **found);
+          answer(*call, json_response(200, body_of(call->route.resource, record, form_for(*call))));
+        });
   }
 
   void order(const CallPtr& call, const Fleet::Found& found) {

@@ -173,6 +173,64 @@ std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
   return Fault{500, "a device in a state that does not exist"};
 }
 
+// What Ironic's get_clean_steps() returns: the steps of the plan, without those that an operator
+// named.
+std::string step_list(const Record& record) {
+  std::vector<const CleanStep*> enabled;
+  for (const CleanStep& step : record.plan) {
+    if (step.priority > 0 && !step.by_hand) enabled.push_back(&step);
+  }
+  std::stable_sort(enabled.begin(), enabled.end(), [](const CleanStep* a, const CleanStep* b) {
+    return a->priority > b->priority;
+  });
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartArray();
+  for (const CleanStep* step : enabled) {
+    writer.StartObject();
+    put_step(writer, *step);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return text_of(buffer);
+}
+
+std::string cleaning_body(const Record& record) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  put_member(writer, "device_uuid", record.uuid);
+  put_member(writer, "device_state", to_string(device_of(record).state));
+  put_member(writer, "stage", to_string(record.stage));
+  put_roles(writer, record);
+  put_key(writer, "steps");
+  writer.StartArray();
+  for (const CleanStep& step : record.plan) {
+    writer.StartObject();
+    put_step(writer, step);
+    put_json(writer, "args", step.args);
+    if (step.by_hand) put_by_hand(writer);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  put_running_step(writer, record.clean_step);
+  put_key(writer, "progress_percent");
+  writer.Double(record.progress_percent);
+  put_key(writer, "progress_eta_s");
+  if (record.progress_eta_s < 0) {
+    writer.Null();
+  } else {
+    writer.Int64(record.progress_eta_s);
+  }
+  put_member_or_null(writer, "progress_message", record.progress_message);
+  put_time(writer, "started_at", record.cleaning_started_at);
+  put_json(writer, "findings", record.findings);
+  put_member_or_null(writer, "waiting_for", record.waiting_for);
+  put_member_or_null(writer, "last_error", record.last_error);
+  writer.EndObject();
+  return text_of(buffer);
+}
+
 }  // namespace
 
 void render(Device& device, const Record& record) {
@@ -250,60 +308,12 @@ std::string damaged_member(const std::vector<Damaged>& damaged, const DeviceForm
   return R"(,"damaged":)" + text_of(buffer);
 }
 
-std::string step_list(const Record& record) {
-  std::vector<const CleanStep*> enabled;
-  for (const CleanStep& step : record.plan) {
-    if (step.priority > 0 && !step.by_hand) enabled.push_back(&step);
-  }
-  std::stable_sort(enabled.begin(), enabled.end(), [](const CleanStep* a, const CleanStep* b) {
-    return a->priority > b->priority;
-  });
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartArray();
-  for (const CleanStep* step : enabled) {
-    writer.StartObject();
-    put_step(writer, *step);
-    writer.EndObject();
-  }
-  writer.EndArray();
-  return text_of(buffer);
-}
-
-std::string cleaning_body(const Record& record) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartObject();
-  put_member(writer, "device_uuid", record.uuid);
-  put_member(writer, "device_state", to_string(device_of(record).state));
-  put_member(writer, "stage", to_string(record.stage));
-  put_roles(writer, record);
-  put_key(writer, "steps");
-  writer.StartArray();
-  for (const CleanStep& step : record.plan) {
-    writer.StartObject();
-    put_step(writer, step);
-    put_json(writer, "args", step.args);
-    if (step.by_hand) put_by_hand(writer);
-    writer.EndObject();
-  }
-  writer.EndArray();
-  put_running_step(writer, record.clean_step);
-  put_key(writer, "progress_percent");
-  writer.Double(record.progress_percent);
-  put_key(writer, "progress_eta_s");
-  if (record.progress_eta_s < 0) {
-    writer.Null();
-  } else {
-    writer.Int64(record.progress_eta_s);
-  }
-  put_member_or_null(writer, "progress_message", record.progress_message);
-  put_time(writer, "started_at", record.cleaning_started_at);
-  put_json(writer, "findings", record.findings);
-  put_member_or_null(writer, "waiting_for", record.waiting_for);
-  put_member_or_null(writer, "last_error", record.last_error);
-  writer.EndObject();
-  return text_of(buffer);
+std::string body_of(Resource resource, const Record& record, const DeviceForm& form) {
+  if (resource == Resource::steps && form.version >= kVersionStepList) return step_list(record);
+  if (resource != Resource::device) return cleaning_body(record);
+  std::string body;
+  append_device(body, device_of(record), form);
+  return body;
 }
 
 std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,

@@ -32,11 +32,8 @@ void append_device(std::string& out, const Device& device, const DeviceForm& for
 // the version has no such member.
 [[nodiscard]] std::string damaged_member(const std::vector<Damaged>& damaged,
                                          const DeviceForm& form);
-// Of `GET /v2/devices/ID/cleaning`, and of `cleaning/steps` before 2.7.
-[[nodiscard]] std::string cleaning_body(const Record& record);
-// Of `GET /v2/devices/ID/cleaning/steps`: what Ironic's get_clean_steps() returns. The steps of the
-// plan alone, without those that an operator named.
-[[nodiscard]] std::string step_list(const Record& record);
+// What `GET /v2/devices/ID` answers, or below it `/cleaning` or `/cleaning/steps`.
+[[nodiscard]] std::string body_of(Resource resource, const Record& record, const DeviceForm& form);
 
 struct Fault {
   int status = 500;

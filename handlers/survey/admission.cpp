@@ -428,9 +428,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   record.host = host.host;
   record.address = sighting.address;
   record.uuid = device_uuid(host.host, sighting.address);
-  record.created_at = now;
-  record.stage_since = now;
-  record.updated_at = now;
+  record.created_at = record.stage_since = record.updated_at = now;
   const bool is_the_one = sighting.standing.match == nvme::Match::same;
   if (ledger != nullptr) {
     record.serial = serial_of(*ledger);

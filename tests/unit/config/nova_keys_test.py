@@ -32,7 +32,8 @@ def told(reclaim, entry):
         conf.write(f"[devices]\ndevice_spec = {entry}\n")
         conf.flush()
         done = subprocess.run([reclaim, "config", "check", "--config-file", conf.name],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
     return [line for line in done.stdout.splitlines() if "[devices] device_spec: " in line]
 
 

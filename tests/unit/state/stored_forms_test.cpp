@@ -84,12 +84,10 @@ Record full_record() {
   record.verified_at = kLater;
   record.release_generation = 17;
   record.rest = {"p0", 16, true, true};
-  record.findings = "{}";
-  record.enrolment = "{}";
+  record.findings = record.enrolment = record.certificate_pending = "{}";
   record.accepted = true;
   record.handed_over = true;
   record.certificate_id = "c";
-  record.certificate_pending = "{}";
   record.certified_host_reads = 7;
   return record;
 }
