@@ -22,6 +22,9 @@ void add_surface_settings(SettingTable& table);
 // How it takes firmware, and the faults of that (firmware_settings.cpp).
 void add_firmware_settings(SettingTable& table);
 
+// What a real drive answered (page_settings.cpp).
+void add_page_settings(SettingTable& table);
+
 Error bad(const Setting& setting, std::string_view accepted);
 
 template <typename Number>

@@ -193,6 +193,7 @@ SettingTable make_table() {
   add_health_and_faults(table);
   add_surface_settings(table);
   add_firmware_settings(table);
+  add_page_settings(table);
   return table;
 }
 

@@ -19,6 +19,7 @@ struct Setting {
 
 extern const char* const kSettingsHelp;
 extern const char* const kFirmwareSettingsHelp;  // of firmware
+extern const char* const kPageSettingsHelp;      // of what a real drive answered
 extern const char* const kSurfaceSettingsHelp;   // of what a tenant may have left beside blocks
 
 // "64M", "1G", "4096"; suffixes K, M, G, T are powers of 1024.

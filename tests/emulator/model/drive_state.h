@@ -13,7 +13,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 8;
+inline constexpr std::uint32_t kStateVersion = 9;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -106,6 +106,14 @@ struct FeatureState {
   std::uint32_t current;
   std::uint32_t saved;
   std::uint32_t factory;
+};
+
+// What a real drive answered: the answers begin as these pages, and what the model keeps by itself
+// stands in its place in them. All zeros: none was given.
+struct RealPages {
+  std::array<std::uint8_t, 4096> identify;
+  std::array<std::uint8_t, 512> smart;
+  std::array<std::uint8_t, 512> sanitize_log;
 };
 
 // How binding the nvme driver fails.
@@ -208,6 +216,7 @@ struct DriveState {
   std::uint64_t sanitizes_accepted;
   std::uint64_t noise_seed;
   Capabilities capabilities;
+  RealPages pages;
   SanitizeState sanitize;
   SmartState smart;
   Faults faults;

@@ -42,10 +42,38 @@ std::uint64_t Controller::unallocated_bytes() const {
   return used < whole ? whole - used : 0;
 }
 
+void Controller::made_up_controller(nvme_id_ctrl& id) const {
+  const Capabilities& can = state_.capabilities;
+  id.ssvid = state_.host.vendor;
+  id.rab = 6;
+  id.ver = kNvme14;
+  id.oaes = 1U << 8U;  // namespace attribute notices
+  id.cntrltype = 1;    // I/O controller
+  id.ctratt = 1;       // Host Identifiers of 128 bits
+  if (can.nvm_sets != 0) id.ctratt |= 1U << 2U;
+  if (can.endurance_groups != 0) id.ctratt |= 1U << 4U | 1U << 19U;  // with flexible placement
+  id.nsetidmax = can.nvm_sets;
+  id.endgidmax = can.endurance_groups;
+  id.acl = 3;
+  id.aerl = 3;
+  id.elpe = 63;
+  id.avscc = 1;
+  id.wctemp = 350;
+  id.cctemp = 360;
+  id.hmmin = can.hmpre;
+  id.edstt = 1;  // minutes
+  id.sqes = 0x66;
+  id.cqes = 0x44;
+  id.nn = kNamespacesMax;
+  id.psd[0].mp = 2500;  // hundredths of a watt
+}
+
 void Controller::identify_controller(nvme_id_ctrl& id) const {
   const Capabilities& can = state_.capabilities;
+  std::memcpy(&id, state_.pages.identify.data(), sizeof(id));
+  const bool real = id.vid != 0;
+  if (!real) made_up_controller(id);
   id.vid = state_.host.vendor;
-  id.ssvid = state_.host.vendor;
   std::memcpy(id.sn, state_.serial.data(), sizeof(id.sn));
   const std::uint64_t after = state_.faults.serial_changes_after;
   const bool swapped =
@@ -53,44 +81,25 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   if (swapped) std::memcpy(id.sn, "SWAPPED             ", sizeof(id.sn));
   std::memcpy(id.mn, state_.model.data(), sizeof(id.mn));
   std::memcpy(id.fr, state_.firmware.data(), sizeof(id.fr));
-  id.rab = 6;
   id.cmic = can.cmic;
   id.mdts = can.mdts;
   id.cntlid = state_.controller_id;
-  id.ver = kNvme14;
-  id.oaes = 1U << 8U;  // namespace attribute notices
-  id.cntrltype = 1;    // I/O controller
   id.oacs = can.oacs;
-  id.ctratt = 1;  // Host Identifiers of 128 bits
-  if (can.nvm_sets != 0) id.ctratt |= 1U << 2U;
-  if (can.endurance_groups != 0) id.ctratt |= 1U << 4U | 1U << 19U;  // with flexible placement
-  id.nsetidmax = can.nvm_sets;
-  id.endgidmax = can.endurance_groups;
-  id.acl = 3;
-  id.aerl = 3;
   id.frmw = can.frmw;
   id.fwug = can.fwug;
   id.lpa = can.lpa;
-  id.elpe = 63;
-  id.avscc = 1;
-  id.wctemp = 350;
-  id.cctemp = 360;
   put128(id.tnvmcap, can.capacity_bytes);
   put128(id.unvmcap, unallocated_bytes());
   id.rpmbs = can.rpmbs;
   id.hmpre = can.hmpre;
-  id.hmmin = can.hmpre;
-  id.edstt = 1;  // minutes
   id.sanicap = can.sanicap;
-  id.sqes = 0x66;
-  id.cqes = 0x44;
-  id.nn = kNamespacesMax;
   id.oncs = can.oncs;
   id.fna = can.fna;
   id.vwc = can.vwc;
   id.nwpc = can.nwpc;
   id.npss = can.npss;
-  id.psd[0].mp = 2500;  // hundredths of a watt
+  // Of a drive that tells none the kernel makes one up.
+  if (real && id.subnqn[0] == 0) return;
   std::memcpy(id.subnqn, state_.subsystem_nqn.data(), state_.subsystem_nqn.size());
 }
 

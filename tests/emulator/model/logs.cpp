@@ -38,6 +38,7 @@ std::vector<std::byte> bytes_of(const Page& page) {
 
 void Controller::smart_log(nvme_smart_log& log) const {
   const SmartState& smart = state_.smart;
+  std::memcpy(&log, state_.pages.smart.data(), sizeof(log));
   log.critical_warning = smart.critical_warning;
   std::memcpy(log.temperature, &smart.temperature_k, sizeof(log.temperature));
   log.avail_spare = smart.available_spare;

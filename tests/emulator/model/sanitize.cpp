@@ -3,6 +3,7 @@
 // no power loss and no other command.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "tests/emulator/model/controller.h"
@@ -210,6 +211,7 @@ Completion Controller::sanitize(const Command& command) {
 
 void Controller::sanitize_log(nvme_sanitize_log_page& log) const {
   const SanitizeState& sanitize = state_.sanitize;
+  std::memcpy(&log, state_.pages.sanitize_log.data(), sizeof(log));
   const bool running = sanitize.status == SanitizeStatus::in_progress;
   log.sprog = static_cast<std::uint16_t>(running ? std::min(progress(), 65535U) : 65535U);
   log.sstat = static_cast<std::uint16_t>(static_cast<std::uint32_t>(sanitize.status) |

@@ -201,8 +201,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2 || words[0] == "--help") {
     const bool asked = !words.empty() && words[0] == "--help";
-    std::fprintf(asked ? stdout : stderr, "%s%s%s%s%s", kUsage, kSettingsHelp,
-                 kFirmwareSettingsHelp, kSurfaceSettingsHelp, kMoreKeys);
+    std::fprintf(asked ? stdout : stderr, "%s%s%s%s%s%s", kUsage, kSettingsHelp,
+                 kFirmwareSettingsHelp, kSurfaceSettingsHelp, kPageSettingsHelp, kMoreKeys);
     return asked ? 0 : 2;
   }
   const auto done = run(words[0], words[1], Arguments(words.begin() + 2, words.end()));
