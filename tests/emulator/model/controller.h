@@ -78,6 +78,7 @@ class Controller final {
 
   // identify.cpp
   Completion identify(const Command& command);
+  std::vector<std::byte> supported_logs() const;
   void made_up_controller(nvme_id_ctrl& id) const;
   void identify_controller(nvme_id_ctrl& id) const;
   void identify_namespace(std::uint32_t nsid, nvme_id_ns& id) const;

@@ -9,6 +9,7 @@ namespace reclaim::emulator {
 namespace {
 
 constexpr std::uint32_t kLogLockdown = 0x14;
+constexpr std::uint8_t kLpaSupportedPages = 1U << 5U;
 constexpr std::uint16_t kOacsSelfTest = 1U << 4U;
 constexpr std::uint16_t kOacsLockdown = 1U << 10U;
 
@@ -63,6 +64,19 @@ void Controller::firmware_log(nvme_firmware_slot& log) const {
   }
 }
 
+// Of those that every drive has here: four bytes for each page, the lowest bit: it is there.
+std::vector<std::byte> Controller::supported_logs() const {
+  std::vector<std::byte> page(sizeof(std::uint32_t) * 256);
+  for (const std::size_t id : {NVME_LOG_LID_SUPPORTED_LOG_PAGES, NVME_LOG_LID_ERROR,
+                               NVME_LOG_LID_SMART, NVME_LOG_LID_FW_SLOT}) {
+    page[id * sizeof(std::uint32_t)] = std::byte{1};
+  }
+  if ((state_.capabilities.sanicap & 7U) != 0) {
+    page[NVME_LOG_LID_SANITIZE * sizeof(std::uint32_t)] = std::byte{1};
+  }
+  return page;
+}
+
 Completion Controller::get_log(const Command& command) {
   const std::uint32_t page_id = command.cdw10 & 0xffU;
   const std::uint64_t dwords =
@@ -71,6 +85,11 @@ Completion Controller::get_log(const Command& command) {
   const std::uint64_t offset = command.cdw12 | std::uint64_t{command.cdw13} << 32U;
   std::vector<std::byte> page;
   switch (page_id) {
+    case NVME_LOG_LID_SUPPORTED_LOG_PAGES:
+      if ((state_.capabilities.lpa & kLpaSupportedPages) == 0)
+        return Completion{kInvalidLogPage, 0};
+      page = supported_logs();
+      break;
     case NVME_LOG_LID_ERROR:
       page = std::vector<std::byte>(sizeof(nvme_error_log_page) * 64);
       break;

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 import uuid
@@ -18,6 +19,7 @@ import uuid
 from case import SEED, EndToEnd, Programs, Setting, domain, services, tear_down_services
 from hostile_table import ERROR, IMAGED, RELEASED, ROWS, WAITS
 from placement_door import PlacementDoor
+from reported_drives import write_pages
 from services import RESOURCE_CLASS
 from waiting import wait_until
 
@@ -35,9 +37,9 @@ def address_of(number):
     return "0000:%02x:00.0" % (number + 1)
 
 
-def described(number, row):
-    made = {"address": address_of(number), "serial": "HOSTILE%02d" % number, "size": "16M",
-            "duration_ms": 200, **row.made}
+def described(number, row, pages):
+    made = {"address": address_of(number), **pages, "vendor": "0x144d",
+            "serial": "HOSTILE%02d" % number, "size": "16M", "duration_ms": 200, **row.made}
     return ",".join("%s=%s" % pair for pair in made.items())
 
 
@@ -54,7 +56,12 @@ class HostileDrives(EndToEnd):
         self.rows = [row for row in ROWS if re.search(os.environ.get("RECLAIM_ROWS", ""), row.name)]
         self.door = PlacementDoor(services().endpoints["placement_url"])
         self.addCleanup(self.door.shut_down)
-        self.made = Setting(self, [described(*each) for each in enumerate(self.rows)],
+        self.pages = [self.pages_of(row) for row in self.rows]
+        for row, pages in zip(self.rows, self.pages):
+            if row.worn:
+                row.hostile = {**row.hostile, "smart": pages.pop("smart")}
+        self.made = Setting(self, [described(number, row, self.pages[number])
+                                   for number, row in enumerate(self.rows)],
                             device_spec=device_specs(self.rows))
         settings = self.made.worker.settings
         settings["region"] += "\nendpoint_override = " + self.door.url
@@ -67,6 +74,11 @@ class HostileDrives(EndToEnd):
         self.made.worker.write_config(
             "[nvme]\nmax_parallel = %d\nstall_timeout_s = 30\ncleanup_timeout = 120\n"
             "firmware_images = %s\n" % (PARALLEL, json.dumps(self.image())), **settings)
+
+    def pages_of(self, row):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        return write_pages(row.reported, folder) if row.reported else {}
 
     def image(self):
         path = os.path.join(self.made.host.root, "image.bin")

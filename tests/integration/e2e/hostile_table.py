@@ -40,6 +40,10 @@ class Row:
         self.kept = more.pop("kept", False)
         # A finding of the clean steps that the certificate has to name, as reset.
         self.reset = more.pop("reset", None)
+        # A drive of tests/data/drives: it is made from the pages that are known of that.
+        self.reported = more.pop("reported", None)
+        # Its health is known of later: of when it was reported.
+        self.worn = more.pop("worn", False)
         assert not more, more
 
     def __repr__(self):
@@ -279,5 +283,26 @@ NOT_BOOKED = [
         words="guard vfio_open: process [0-9]+ .qemu-system-x86. holds /dev/vfio/"),
 ]
 
+# As operators have them (tests/data/drives).
+REPORTED = [
+    Row("reported: %s" % name, {}, RELEASED, reported=name, spec=spec,
+        certificate={"method": method})
+    for name, method, spec in (
+        ("micron-9200", "overwrite", None),
+        ("dell-p4610", "overwrite", None),
+        ("toshiba-kxg6", "sanitize_crypto", None),
+        ("dera-p44y", "sanitize_block", None),
+        ("intel-dual-port", "sanitize_crypto", {"shared_subsystem": "allow"}),
+        ("intel-h10", "sanitize_crypto", None),
+        ("hynix-pc401", "write_zeroes", None),
+        ("toshiba-thnsn5", "write_zeroes", None),
+        ("intel-p3600", "overwrite", None))
+] + [
+    # It refuses every write, and so every erase.
+    Row("reported: crucial-p3, gone read-only", {"refuses_sanitize": "0x4020",
+                                                 "refuses_format": "0x4020"},
+        reported="crucial-p3", worn=True, words="write.protect|read.only"),
+]
+
 ROWS = (ERASING + REFUSED + ZEROING + IDENTITY + NAMESPACES + SURFACES + POLICY + UNMANAGED +
-        NOT_BOOKED)
+        NOT_BOOKED + REPORTED)
