@@ -8,9 +8,10 @@
 namespace reclaim::sim {
 namespace {
 
-// A survey and what it takes; longer where answers are late or lost.
+// A survey and what it takes. Longer where answers are late or lost: a survey asks one thing after
+// another, and each answer may take two minutes (Faults::delay_ms).
 constexpr std::int64_t kReserveWithinMs = 100'000;
-constexpr std::int64_t kReserveWithinAtWorstMs = 400'000;
+constexpr std::int64_t kReserveWithinAtWorstMs = 600'000;
 constexpr int kTriesMax = 40;
 
 bool ends(const std::string& event) {
