@@ -70,6 +70,12 @@ class DeviceOrderRun final {
     }
     auto order = new_order(session_, record.host, options_.order, to_string(record.address), said);
     if (!order) return std::move(order).error();
+    if (options_.order == OrderKind::unhold) {
+      out_ << visible(fmt::format("An approval of {} at {}.", record.clean_step,
+                                  to_string(record.address)))
+           << "\n"
+           << std::flush;
+    }
     if (options_.order == OrderKind::enrol) {
       out_ << visible(accepting_text(said.accepts, record.address)) << "\n" << std::flush;
     }

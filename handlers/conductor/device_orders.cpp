@@ -88,7 +88,7 @@ std::string DeviceOrders::why_refused(const Order& order) const {
     return "too many orders wait for it already; issue it again when they are carried out";
   }
   // An approval is of what stands at a hold when it is given, not of what comes to one later.
-  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order.hold);
+  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order);
   if (kind_of(order) == OrderKind::disown) {
     return order.reason.empty() ? "it gives no reason: issue it again with --reason TEXT"
                                 : disowning_.why_not(*address);
@@ -137,8 +137,7 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
     case OrderKind::enrol:
       return enrol(device, order, std::move(facts), done);
     case OrderKind::unhold:
-      return done(
-          own_.approve(address, order.hold, printable_excerpt(order.who, kOrderWordBytesMax)));
+      return done(own_.approve(address, order, printable_excerpt(order.who, kOrderWordBytesMax)));
     case OrderKind::disown:
       return disowning_.begin(
           address,

@@ -82,6 +82,7 @@ void OperatorSteps::begin_hold(const Record& record, const OperatorStep& step, D
   Hold& hold = holds_[address] = Hold{};
   hold.step = record.clean_step;
   hold.number = number;
+  hold.began = context_.ports.clock.now();
   hold.approvals = static_cast<std::size_t>(step.approvals);
   hold.done = std::move(done);
   note_hold(address, hold);
@@ -141,14 +142,19 @@ void OperatorSteps::settle_hold(const PciAddress& address, Hold& hold) {
   over.done(context_.record_of(address).epoch, *over.outcome);
 }
 
-std::string OperatorSteps::why_not_held(const PciAddress& address, const std::string& hold) {
-  if (hold_of(address) == nullptr) return std::string(kNotHeld);
-  return hold == hold_id(context_.record_of(address)) ? "" : std::string(kOtherHold);
+std::string OperatorSteps::why_not_held(const PciAddress& address, const Order& approval) {
+  const Hold* hold = hold_of(address);
+  if (hold == nullptr) return std::string(kNotHeld);
+  if (approval.hold != hold_id(context_.record_of(address))) return std::string(kOtherHold);
+  // By today's clock, which may have been set since.
+  const Now now = context_.ports.clock.now();
+  const std::int64_t began_ms = now.wall.ms - (now.mono.ms - hold->began.mono.ms);
+  return approval.issued_at.ms < began_ms ? std::string(kEarlierThanHold) : "";
 }
 
-std::string OperatorSteps::approve(const PciAddress& address, const std::string& approved,
+std::string OperatorSteps::approve(const PciAddress& address, const Order& approval,
                                    const std::string& who) {
-  if (std::string why = why_not_held(address, approved); !why.empty()) return why;
+  if (std::string why = why_not_held(address, approval); !why.empty()) return why;
   Hold* hold = hold_of(address);
   if (hold->outcome) return "the hold is over already";
   if (std::find(hold->approved_by.begin(), hold->approved_by.end(), who) !=

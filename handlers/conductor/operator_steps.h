@@ -11,12 +11,16 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/record_writer.h"
+#include "state/device/order.h"
 
 namespace reclaim {
 
 inline constexpr std::string_view kOtherHold =
     "it does not name the hold at which the device waits now, but one of before, or an older "
     "version issued it: look at the device and issue it again";
+inline constexpr std::string_view kEarlierThanHold =
+    "it was issued before the device came to this hold, by the clock of whoever issued it: look at "
+    "the device and issue it again";
 inline constexpr std::string_view kNotHeld =
     "it does not wait at a hold: `reclaim device show` tells what it does";
 
@@ -35,10 +39,12 @@ class OperatorSteps final {
   // says "later"; else as Drives::run_command().
   void run(const PciAddress& address, std::uint64_t epoch, Done done);
 
-  // Why an approval of this hold (state/device/hold.h) is not taken; empty: the device waits there.
-  [[nodiscard]] std::string why_not_held(const PciAddress& address, const std::string& hold);
+  // Why the approval is not taken; empty: the device waits at its hold, and did when it was issued.
+  // What an approval names comes from Redis, where somebody may have shown a hold that was still to
+  // come.
+  [[nodiscard]] std::string why_not_held(const PciAddress& address, const Order& approval);
   // An operator's word on it. Empty, or why it is not taken.
-  [[nodiscard]] std::string approve(const PciAddress& address, const std::string& approved,
+  [[nodiscard]] std::string approve(const PciAddress& address, const Order& approval,
                                     const std::string& who);
   // Why the step that runs may not be aborted; empty: it may.
   [[nodiscard]] std::string why_not_abortable(const PciAddress& address) const;
@@ -47,6 +53,7 @@ class OperatorSteps final {
   struct Hold {
     std::string step;  // "hold.forensics"
     std::uint64_t number = 0;
+    Now began;
     std::vector<std::string> approved_by;
     std::size_t approvals = 1;
     bool noting = false;  // the record is being written: what comes next belongs to its next epoch

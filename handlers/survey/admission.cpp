@@ -15,6 +15,7 @@
 #include "handlers/survey/taken.h"
 #include "handlers/survey/unseen.h"
 #include "state/base/uuid.h"
+#include "state/ledger/trust.h"
 
 namespace reclaim {
 namespace {
@@ -457,10 +458,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     const bool says_only = flow_of(sighting, Flow::nova) == Flow::cyborg;
     if (says_only || (sighting.view && !sighting.view->burned())) record.rest = ledger->rest;
     record.handed_over = says_only && !ledger->dirty && ledger->handed_over;
-    if (ledger->error) {
-      record.stage = Stage::error;
-      record.last_error = "it was in error before Redis lost its record: see this host's journal";
-    }
+    if (ledger->error) be_in_error_again(record);
   }
   if (!sighting.drive) return record;
   describe_drive(*sighting.drive, is_the_one, record);

@@ -83,6 +83,14 @@ void recall_release(const LedgerEntry& known, Record& record) {
 
 }  // namespace
 
+void be_in_error_again(Record& record) {
+  if (record.stage == Stage::error) return;
+  record.stage = Stage::error;
+  record.last_error =
+      "it was in error before Redis lost its record, or somebody put an older one back: see this "
+      "host's journal, then `reclaim device clean` it";
+}
+
 Record confirmed_by(const LedgerEntry* known, Record record,
                     const std::function<std::string(const std::string&)>& digest) {
   record.erase_begun = (record.erase_begun || has_ended_zeroing(known, record)) &&
@@ -113,7 +121,11 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;
     forget_tenancy(record);
-    recall_release(*known, record);
+    if (known->error) {
+      be_in_error_again(record);
+    } else {
+      recall_release(*known, record);
+    }
   }
   return record;
 }

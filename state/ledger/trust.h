@@ -38,12 +38,17 @@ namespace reclaim {
 // Redis lost what came after it.
 [[nodiscard]] bool is_disowned_since(const LedgerEntry* known, const Record& record);
 
+// For a record that is lost or older than the ledger, which remembers its device in error: only an
+// operator ends that.
+void be_in_error_again(Record& record);
+
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
 // as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
 // last enrolled there, and a device that is dirty there since the record's certificate is not held.
 // A record older than the ledger's epoch was put back, or Redis lost what came after it: whose
-// tenancy it names is not known, and its epoch goes on from there. Where `known` has the text of a
-// release that was asked for since, the record is in `confirming`: that release is read back.
+// tenancy it names is not known, and its epoch goes on from there. Where `known` says that it was
+// in error since, it is; otherwise, where `known` has the text of a release that was asked for
+// since, it is in `confirming`: that release is read back.
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
 

@@ -79,12 +79,17 @@ unit_mutant(binding_while_admitted conductor handlers/conductor/arq_desk.cpp
 unit_mutant(early_approval_counts conductor handlers/conductor/device_orders.cpp
   OwnSteps.AnApprovalThatCame*
   "an approval given before the plan came to its hold counts"
-  [[  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order.hold);]]
+  [[  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order);]]
   [[]])
 unit_mutant(approvals_are_of_any_cleaning conductor handlers/conductor/operator_steps.cpp
   OwnSteps.AnApprovalOfAnEarlier*
   "an approval that was withheld counts at the hold of a later cleaning"
-  [[  return hold == hold_id(context_.record_of(address)) ? "" : std::string(kOtherHold);]]
+  [[  if (approval.hold != hold_id(context_.record_of(address))) return std::string(kOtherHold);]]
+  [[]])
+unit_mutant(approvals_of_what_is_to_come conductor handlers/conductor/operator_steps.cpp
+  OwnSteps.AnApprovalThatNamesALaterHold*
+  "an approval of one hold, signed as one of a later hold that Redis showed, counts at that"
+  [[  return approval.issued_at.ms < began_ms ? std::string(kEarlierThanHold) : "";]]
   [[  return {};]])
 unit_mutant(unseen_releases_are_errors conductor handlers/conductor/conduct.cpp
   ReleaseUnseen.IsNoError*

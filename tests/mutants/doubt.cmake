@@ -6,7 +6,11 @@ unit_mutant(work_goes_on_on_what_is_taken conductor handlers/conductor/reserver.
   [[  context_.post(address, Event{Trigger::allocation_seen, 0, std::move(taken.facts)});]] [[]])
 unit_mutant(errors_end_with_redis conductor handlers/survey/admission.cpp Doubt.AnErrorWaits*
   "a quarantined drive is erased and given back without an operator, because Redis was lost"
-  [[    if (ledger->error) {]] [[    if (false) {]])
+  [[    if (ledger->error) be_in_error_again(record);]] [[]])
+unit_mutant(old_records_end_errors state state/ledger/trust.cpp
+  Trust.AnOlderRecordIsInError*
+  "a quarantined drive is erased and given back without an operator, because an older record was put back"
+  [[    if (known->error) {]] [[    if (false) {]])
 unit_mutant(taken_since_is_erased conductor handlers/conductor/recheck.cpp
   Doubt.WhatAnInstanceGotSince*
   "a drive is erased that an instance got after the survey, and before the claim"

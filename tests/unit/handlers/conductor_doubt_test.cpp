@@ -95,6 +95,29 @@ TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughItsRecordWasLost) {
   EXPECT_EQ(world.record().stage, Stage::available);
 }
 
+// Somebody who may write there put the record of some seconds before back, or Redis lost its last
+// writes.
+TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughAnOlderRecordIsThere) {
+  begin();
+  world.drive().steps_end_with = Errc::failed;
+  std::int64_t pending_at = 0;
+  when_saved(Stage::pending_cleaning, [&] { pending_at = world.scheduler.now_ms(); });
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::error);
+  world.drive().steps_end_with.reset();
+  world.kill_worker();
+  world.store.lose_last(world.scheduler.now_ms() - pending_at);
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  world.start_worker();
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(world.erases, 0U);
+  world.command("clean", world.slots.front().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Releases that come late.
 

@@ -300,6 +300,34 @@ TEST_F(OwnSteps, AnApprovalOfAnEarlierCleaningCountsForNothing) {
   EXPECT_EQ(world->erases, 1U);
 }
 
+// What an approval names was read in Redis, where somebody showed a hold that was still to come.
+TEST_F(OwnSteps, AnApprovalThatNamesALaterHoldCountsForNothingThere) {
+  begin({hold("forensics", 1)});
+  leave(kMinuteMs);
+  Order early;
+  early.order = "unhold";
+  early.address = to_string(world->slots.at(0).address);
+  early.who = "alice";
+  early.request_id = "req-early";
+  early.issued_at = WallMs{world->scheduler.now().wall.ms - kHalfHourMs};
+  early.mac = world->order_code;
+  early.hold = hold_id(world->record());
+  world->conductor->take(early);
+  world->pass(kMinuteMs);
+  EXPECT_THAT(world->store.order_answers["req-early"],
+              HasSubstr("issued before the device came to this hold"));
+  EXPECT_EQ(world->erases, 0U);
+}
+
+TEST_F(OwnSteps, AnApprovalCountsThoughTheClockIsSetBackAtItsHold) {
+  begin({hold("forensics", 1)});
+  leave(kMinuteMs);
+  world->scheduler.shift_wall_clock(-kHalfHourMs);
+  order("unhold");
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->erases, 1U);
+}
+
 // Its record is being written: the approval's would be written over it.
 TEST_F(OwnSteps, AnApprovalDoesNotUndoAnAbort) {
   begin({hold("forensics", 2)});

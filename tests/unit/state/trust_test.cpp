@@ -140,6 +140,21 @@ TEST_F(Trust, AnOlderRecordNamesNobodyAndGoesOnFromTheLedgersEpoch) {
   EXPECT_TRUE(confirmed().steps_ordered.empty());
 }
 
+TEST_F(Trust, AnOlderRecordIsInErrorWhereTheLedgerSaysThatItWasSince) {
+  line.error = true;
+  for (const Stage stage : {Stage::pending_cleaning, Stage::available, Stage::erasing}) {
+    record.stage = stage;
+    record.epoch = line.epoch;
+    EXPECT_EQ(confirmed().stage, stage) << "an operator's order ended it, and the ledger is behind";
+    record.epoch = line.epoch - 1;
+    EXPECT_EQ(confirmed().stage, Stage::error);
+    EXPECT_NE(confirmed().last_error.find("before Redis lost its record"), std::string::npos);
+  }
+  record.stage = Stage::error;
+  record.last_error = "the drive says so";
+  EXPECT_EQ(confirmed().last_error, "the drive says so");
+}
+
 TEST_F(Trust, ALineThatSaysNothingButAnEpochIsOfADisownedDevice) {
   const LedgerEntry dirty = line;
   line = LedgerEntry{};
