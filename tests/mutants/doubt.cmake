@@ -9,7 +9,7 @@ unit_mutant(errors_end_with_redis conductor handlers/survey/admission.cpp Doubt.
   [[    if (ledger->error) be_in_error_again(record);]] [[]])
 unit_mutant(old_records_end_errors state state/ledger/trust.cpp
   Trust.AnOlderRecordIsInError*
-  "a quarantined drive is erased and given back without an operator, because an older record was put back"
+  "a quarantined drive is given back without an operator, because an older record was put back"
   [[    if (known->error) {]] [[    if (false) {]])
 unit_mutant(taken_since_is_erased conductor handlers/conductor/recheck.cpp
   Doubt.WhatAnInstanceGotSince*

@@ -11,9 +11,9 @@
 namespace reclaim::emulator {
 
 const char* const kPageSettingsHelp =
-    R"(real pages identify=FILE smart=FILE sanitize_log=FILE, as `nvme id-ctrl -b`, `nvme smart-log -b`
-           and `nvme get-log --log-id=0x81 --log-len=512 -b` write them; settings behind them
-           change them; size= stays the drive's capacity, or it tells none as the page does
+    R"(real pages identify=FILE smart=FILE sanitize_log=FILE, as `nvme id-ctrl -b`, `nvme smart-log
+           -b` and `nvme get-log --log-id=0x81 --log-len=512 -b` write them; settings behind
+           them change them; size= stays the drive's capacity, or it tells none as the page does
 )";
 
 namespace {

@@ -17,7 +17,8 @@ CONTROLLER = {
     "hmminds": (332, 4), "hmmaxd": (336, 2), "sqes": (512, 1), "cqes": (513, 1), "nn": (516, 4),
     "oncs": (520, 2), "fuses": (522, 2), "fna": (524, 1), "vwc": (525, 1), "awun": (526, 2),
     "awupf": (528, 2), "icsvscc": (530, 1), "acwu": (532, 2), "sgls": (536, 4)}
-TEXTS = {"sn": (4, 20, b" "), "mn": (24, 40, b" "), "fr": (64, 8, b" "), "subnqn": (768, 256, b"\0")}
+TEXTS = {"sn": (4, 20, b" "), "mn": (24, 40, b" "), "fr": (64, 8, b" "),
+         "subnqn": (768, 256, b"\0")}
 SMART = {
     "critical_warning": (0, 1), "temperature": (1, 2), "avail_spare": (3, 1),
     "spare_thresh": (4, 1), "percent_used": (5, 1), "endu_grp_crit_warn_sumry": (6, 1),
