@@ -225,8 +225,10 @@ int run_certificate_show(const config::Settings& settings, const CertificateOpti
   const auto certificate = open_certificate(*text, &sequence);
   if (!certificate.ok()) return complain(err, certificate.error());
   if (options.html) {
-    out << certificate_page(*certificate, {sequence, sealed->previous, sealed->key_id,
-                                           folder + "/" + file->name, sha256_of(*text)});
+    out << certificate_page(
+        *certificate,
+        {sequence, sealed->previous, sealed->key_id, folder + "/" + file->name, sha256_of(*text)},
+        {settings.organization, settings.signatory});
     return 0;
   }
   Fields fields;

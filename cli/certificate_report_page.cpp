@@ -111,8 +111,17 @@ std::string head(const PeriodReport& report) {
   return out;
 }
 
-std::string over_time(const PeriodReport& report) {
-  if (report.erasures + report.quarantines == 0) return {};
+// "11-25" of each stretch.
+std::vector<std::string> labels_of(const PeriodReport& report) {
+  std::vector<std::string> labels;
+  labels.reserve(report.stretches.size());
+  for (const Stretch& each : report.stretches) {
+    labels.push_back(to_iso8601(each.from).substr(5, kDayChars - 5));
+  }
+  return labels;
+}
+
+std::string erasures_over_time(const PeriodReport& report) {
   struct Layer {
     std::string_view name;
     std::string_view sanitization_class;
@@ -120,10 +129,7 @@ std::string over_time(const PeriodReport& report) {
   };
   constexpr std::array kLayers = {Layer{"purge", "purge", kGreen}, Layer{"clear", "clear", kBlue},
                                   Layer{"no class claimed", "", kGrey}};
-  std::vector<std::string> labels;
-  for (const Stretch& each : report.stretches) {
-    labels.push_back(to_iso8601(each.from).substr(5, kDayChars - 5));
-  }
+  const std::vector<std::string> labels = labels_of(report);
   std::vector<Series> series;
   for (const Layer& layer : kLayers) {
     Series one{std::string(layer.name), std::string(layer.color), {}};
@@ -135,10 +141,15 @@ std::string over_time(const PeriodReport& report) {
                                  [](std::size_t value) { return value > 0; });
     if (any) series.push_back(std::move(one));
   }
+  return series.empty() ? std::string()
+                        : column_chart("Erasures by class over the period", labels, series);
+}
+
+std::string quarantines_over_time(const PeriodReport& report) {
+  if (report.quarantines == 0) return {};
   Series failed{"quarantine", std::string(kRed), {}};
   for (const Stretch& each : report.stretches) failed.values.push_back(each.quarantines);
-  series.push_back(std::move(failed));
-  return column_chart("Erasures by class, and quarantines, over the period", labels, series);
+  return column_chart("Quarantines over the period", labels_of(report), {failed});
 }
 
 std::string by_method(const PeriodReport& report) {
@@ -252,13 +263,15 @@ std::string chain(const PeriodReport& report, const std::string& folder) {
 
 }  // namespace
 
-std::string certificate_report_page(const PeriodReport& report, const std::string& folder) {
+std::string certificate_report_page(const PeriodReport& report, const std::string& folder,
+                                    const PageIssuer& issuer) {
   std::string body = head(report);
-  body += section(
+  const std::string by =
       report.stretch_days == 1
-          ? std::string("Erasures by day")
-          : fmt::format("Erasures by {} days, each named by its first", report.stretch_days),
-      over_time(report));
+          ? std::string("by day")
+          : fmt::format("by {} days, each named by its first", report.stretch_days);
+  body += section("Erasures " + by, erasures_over_time(report));
+  body += section("Quarantines " + by, quarantines_over_time(report));
   body += section("Erasures by method", by_method(report));
   body += section("Time of a cleaning, from its start to the release: median (shortest to longest)",
                   durations(report));
@@ -267,6 +280,7 @@ std::string certificate_report_page(const PeriodReport& report, const std::strin
   body += section("Incidents", incidents(report), true);
   body += section("Devices", devices(report), true);
   body += section("Chain", chain(report, folder));
+  body += signature_lines(issuer);
   body +=
       "<footer><p>The proof is the chain of sealed files, not this page. To check it: "
       "<code>reclaim "

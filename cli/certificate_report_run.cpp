@@ -148,8 +148,8 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
 }
 
 Result<std::string> printed(const PeriodReport& report, const CertificateOptions& options,
-                            const std::string& folder) {
-  if (options.html) return certificate_report_page(report, folder);
+                            const std::string& folder, const PageIssuer& issuer) {
+  if (options.html) return certificate_report_page(report, folder, issuer);
   if (options.view.format == Format::csv) return format_list(report.erasures_shown, options.view);
   return options.view.format == Format::json ? as_json(report, options.view)
                                              : as_tables(report, options.view);
@@ -168,7 +168,7 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   const PeriodReport report = report_of(sources->chains, sources->state, *selection);
   const std::string& first = places->front().folder;
   const std::string folder = options.all_hosts ? first.substr(0, first.rfind('/')) : first;
-  const auto text = printed(report, options, folder);
+  const auto text = printed(report, options, folder, {settings.organization, settings.signatory});
   if (!text.ok()) return complain(err, text.error());
   out << *text;
   say_selected(*selection, report.erasures == 0, report.left_out, err);

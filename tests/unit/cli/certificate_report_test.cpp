@@ -174,10 +174,12 @@ TEST(ReportPage, ShowsChartsAndSaysWhatTheChainIsWorth) {
   source.audit = {line(2, AuditEvent::quarantined, "S1", "2026-11-05T00:00:00Z")};
   chain = {ChainState::Verdict::verified, "certificates 1 to 2", {}};
   const std::string page = certificate_report_page(report_of({source}, chain, {november()}), "/c");
-  EXPECT_THAT(page, AllOf(HasSubstr("<p class=\"verdict\">the chain is whole and signed</p>"),
-                          HasSubstr("<b>1 erasure</b> of 1 device, 1.0 TB in all. 1 quarantine."),
-                          HasSubstr("<svg"), HasSubstr(">40 to 49 %</text>"),
-                          HasSubstr("1m1s (1m1s to 1m1s"), HasSubstr("<td>media errors</td>")));
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("<p class=\"verdict\">the chain is whole and signed</p>"),
+                  HasSubstr("<b>1 erasure</b> of 1 device, 1.0 TB in all. 1 quarantine."),
+                  HasSubstr("<svg"), HasSubstr(">40 to 49 %</text>"),
+                  HasSubstr("1m1s (1m1s to 1m1s"), HasSubstr("<td>media errors</td>"),
+                  HasSubstr("<h2>Erasures by day</h2>"), HasSubstr("<h2>Quarantines by day</h2>")));
   chain = {ChainState::Verdict::broken, "1 wrong", {"2.json: changed"}};
   EXPECT_THAT(certificate_report_page(report_of({source}, chain, {november()}), "/c"),
               AllOf(HasSubstr("verdict bad\">the chain is NOT whole"),
