@@ -59,6 +59,7 @@ class Summing final {
     report_.selection = selection;
     report_.chain = std::move(chain);
     report_.erasures_shown = certificate_table(true);
+    report_.erasures_shown.columns.emplace_back("Chain");
     make_stretches();
   }
 
@@ -66,7 +67,9 @@ class Summing final {
     const Selection& asked = report_.selection;
     for (const Erasure& each : source.erasures) {
       const std::string& host = source.host.empty() ? each.certificate.host : source.host;
-      if (selects(asked, host, each.certificate, report_.left_out)) take(each, host);
+      if (selects(asked, host, each.certificate, report_.left_out)) {
+        take(each, host, source.verdict);
+      }
     }
     std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
@@ -142,10 +145,12 @@ class Summing final {
     return device;
   }
 
-  void take(const Erasure& erasure, const std::string& host) {
+  void take(const Erasure& erasure, const std::string& host, ChainState::Verdict verdict) {
     const Certificate& it = erasure.certificate;
     saw(erasure.sequence, host);
-    report_.erasures_shown.rows.push_back(certificate_row(true, host, erasure.sequence, it));
+    auto row = certificate_row(true, host, erasure.sequence, it);
+    row.emplace_back(std::string(to_string(verdict)));
+    report_.erasures_shown.rows.push_back(std::move(row));
     ReportedDevice& device = device_of(host, it.serial, it.address);
     device.model = it.model;
     device.erasures += 1;

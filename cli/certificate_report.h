@@ -39,6 +39,7 @@ struct ChainState {
 // All that the chain has, in its order.
 struct ReportSource {
   std::string host;  // whose chain it is, by its place in a mirror; empty: as its entries say
+  ChainState::Verdict verdict = ChainState::Verdict::not_checked;
   std::vector<Erasure> erasures;
   std::vector<AuditLine> audit;
   std::vector<MissingErasure> unerased;
@@ -95,7 +96,7 @@ struct PeriodReport {
   std::map<std::string, std::size_t> classes;  // "purge", "clear", "" for none
   std::vector<MethodUse> methods;              // the most used first
   std::vector<Incident> incidents;             // by host, in its chain's order
-  Table erasures_shown;                        // each of them, as `certificate list` has it
+  Table erasures_shown;                        // each, as `certificate list` has it, and "Chain"
   std::vector<Stretch> stretches;              // all of the period, in order
   std::int64_t stretch_days = 1;
   std::size_t erasures = 0;

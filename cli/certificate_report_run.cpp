@@ -56,7 +56,8 @@ class Fleet final {
     count_ += 1;
     if (chain.verdict == ChainState::Verdict::verified) verified_ += 1;
     broken_ = broken_ || chain.verdict == ChainState::Verdict::broken;
-    lines_.push_back(fmt::format("host {}: {}", host, chain.text));
+    auto& lines = chain.verdict == ChainState::Verdict::verified ? good_ : others_;
+    lines.push_back(fmt::format("host {}: {}", host, chain.text));
   }
   [[nodiscard]] ChainState state() && {
     ChainState all;
@@ -67,7 +68,9 @@ class Fleet final {
     }
     all.text = fmt::format("{} of {} chains are whole and signed, each by its own host", verified_,
                            count_);
-    all.problems = std::move(lines_);
+    // What is wrong comes first: a page shows some of them.
+    all.problems = std::move(others_);
+    all.problems.insert(all.problems.end(), good_.begin(), good_.end());
     return all;
   }
 
@@ -75,7 +78,8 @@ class Fleet final {
   std::size_t count_ = 0;
   std::size_t verified_ = 0;
   bool broken_ = false;
-  std::vector<std::string> lines_;
+  std::vector<std::string> good_;
+  std::vector<std::string> others_;
 };
 
 // A title and what is below it, where there is something.
@@ -138,8 +142,9 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
   for (const ChainPlace& place : places) {
     auto source = read_chain(place, all.unreadable);
     if (!source.ok()) return source.error();
-    all.chains.push_back(*std::move(source));
     ChainState state = state_of(place.folder, options, keys_of(settings, options, place));
+    source->verdict = state.verdict;
+    all.chains.push_back(*std::move(source));
     fleet.add(place.host, state);
     all.state = std::move(state);
   }

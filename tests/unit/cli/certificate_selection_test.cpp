@@ -210,6 +210,9 @@ TEST_F(Mirror, AChainOfAnotherHostsKeyProvesNothing) {
   EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"broken\""));
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("not whole: 1 of 2 chains are whole"),
                                 HasSubstr("host compute-2: ")));
+  EXPECT_EQ(run(&run_certificate_report, of_project(), Format::csv), 1);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("2026-10-05T10:00:00.000Z\",\"verified\""),
+                                HasSubstr("2026-10-07T10:00:00.000Z\",\"broken\"")));
   std::filesystem::remove(keys_ + "/compute-2.pub");
   EXPECT_EQ(run(&run_certificate_report, of_project()), 1);
   EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"not_checked\""));
