@@ -10,8 +10,8 @@ usage: ./demo.sh [--flow nova|cyborg|steps] [--keep] [--no-install] [--fault KEY
 
 A tenant's instance is deleted, and its NVMe drive is released clean, with a certificate. The demo
 runs a real RabbitMQ, Redis, Keystone and Placement, the shipped worker, and an emulated host. It
-installs missing Debian packages (root or sudo), builds, runs and checks what it shows. Only build/
-and the packages remain. No real disk is touched.
+installs missing Debian packages (root or sudo), builds, runs and checks what it shows. build/, the
+packages and the compiler's cache remain. No real disk is touched.
 
   --flow nova        a one-time-use drive of Nova's, with the recorded traffic of a real Nova;
                      another tenant left its drive locked, and it is quarantined (the default)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2317  # functions are called by name, through stage
-# Builds Reclaim and runs its test ladder (docs/testing.md). Only build/ and packages remain.
+# Builds Reclaim and runs its test ladder (docs/testing.md). build/, packages
+# and caches below ~/.cache remain.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 

@@ -1,4 +1,4 @@
-// reclaim certificate list|show|verify|head and audit list: over the folder of sealed certificates
+// reclaim certificate show|verify|head and audit list: over the folder of sealed certificates
 // and audit entries; needs neither Redis nor the worker, so that an auditor runs it over a copy.
 #include <fmt/core.h>
 
@@ -212,40 +212,6 @@ void verify_expected(const std::string& folder, const std::string& noted, Verdic
 
 }  // namespace
 
-int run_certificate_list(const config::Settings& settings, const CertificateOptions& options,
-                         std::ostream& out, std::ostream& err) {
-  const std::string folder = folder_of(settings, options);
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return complain(err, listing.error());
-  Table table{{"Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-               "Project", "Verified At", "Not Returned"},
-              {},
-              {"Class", "Project", "Model", "Method", "Instance", "Not Returned", "Serial"}};
-  int exit_code = 0;
-  for (const ChainFile& file : listing->files) {
-    std::uint64_t sequence = 0;
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
-    if (opened.ok() && opened->kind != SealedKind::certificate) continue;
-    const auto certificate =
-        text.ok() ? open_certificate(*text, &sequence) : Result<rapidjson::Document>(text.error());
-    if (!certificate.ok()) {
-      err << fmt::format("reclaim: {}/{}: {}\n", folder, file.name, certificate.error().what);
-      exit_code = 1;
-      continue;
-    }
-    const auto member = [&](std::string_view name) { return text_of(*certificate, name); };
-    table.rows.push_back({static_cast<std::int64_t>(sequence), member("id"), member("address"),
-                          member("model"), member("serial"), member("method"),
-                          member("sanitization_class"), member("instance"), member("project"),
-                          member("verified_at"), member("not_returned")});
-  }
-  const auto text = format_list(table, options.view);
-  if (!text) return complain(err, text.error());
-  out << *text;
-  return exit_code;
-}
-
 int run_certificate_show(const config::Settings& settings, const CertificateOptions& options,
                          std::ostream& out, std::ostream& err) {
   const std::string folder = folder_of(settings, options);
@@ -259,8 +225,10 @@ int run_certificate_show(const config::Settings& settings, const CertificateOpti
   const auto certificate = open_certificate(*text, &sequence);
   if (!certificate.ok()) return complain(err, certificate.error());
   if (options.html) {
-    out << certificate_page(*certificate, {sequence, sealed->previous, sealed->key_id,
-                                           folder + "/" + file->name, sha256_of(*text)});
+    out << certificate_page(
+        *certificate,
+        {sequence, sealed->previous, sealed->key_id, folder + "/" + file->name, sha256_of(*text)},
+        {settings.organization, settings.signatory});
     return 0;
   }
   Fields fields;

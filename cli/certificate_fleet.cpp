@@ -5,17 +5,25 @@
 #include <map>
 #include <ostream>
 
-#include "cli/certificate_folder.h"
+#include "cli/certificate_list.h"
+#include "cli/certificate_selection.h"
 #include "cli/commands.h"
 #include "cli/records.h"
 #include "state/base/visible.h"
-#include "state/certificate/stored.h"
 
 namespace reclaim::cli {
 namespace {
 
+// What is shown, and all that there is: an id that two have is looked for in that.
+struct Fleet {
+  Table shown;
+  Table whole;
+  LeftOut left_out;
+};
+
 // Complains of what cannot be read and goes on; false: something could not.
-bool add_host(Session& session, const std::string& host, Table& table, std::ostream& err) {
+bool add_host(Session& session, const std::string& host, const Selection& selection, Fleet& fleet,
+              std::ostream& err) {
   const auto records = load_records(session, host);
   if (!records.ok()) {
     complain(err, records.error().wrap("host " + host));
@@ -27,13 +35,18 @@ bool add_host(Session& session, const std::string& host, Table& table, std::ostr
     const auto sealed = session.wait<std::string>(
         [&](auto done) { (*session.store())->load_certificate(host, address, std::move(done)); });
     if (sealed.ok() && sealed->empty()) continue;
-    auto row = sealed.ok() ? fleet_certificate(host, address, *sealed)
-                           : Result<std::vector<Cell>>(sealed.error());
-    if (row.ok()) {
-      table.rows.push_back(*std::move(row));
-    } else {
-      complain(err, row.error().wrap(fmt::format("host {}, {}", host, address)));
+    const auto stored = sealed.ok() ? fleet_certificate(host, address, *sealed)
+                                    : Result<StoredCertificate>(sealed.error());
+    if (!stored.ok()) {
+      complain(err, stored.error().wrap(fmt::format("host {}, {}", host, address)));
       good = false;
+      continue;
+    }
+    const Certificate& certificate = stored->certificate;
+    auto row = certificate_row(true, host, stored->sequence, certificate);
+    fleet.whole.rows.push_back(row);
+    if (selects(selection, host, certificate, fleet.left_out)) {
+      fleet.shown.rows.push_back(std::move(row));
     }
   }
   return good;
@@ -41,30 +54,11 @@ bool add_host(Session& session, const std::string& host, Table& table, std::ostr
 
 }  // namespace
 
-Table fleet_certificates() {
-  return {{"Host", "Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-           "Project", "Verified At", "Not Returned"},
-          {},
-          {"Class", "Project", "Model", "Method", "Instance", "Not Returned", "Serial"}};
-}
-
-Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::string& address,
+Result<StoredCertificate> fleet_certificate(const std::string& host, const std::string& address,
                                             std::string_view sealed) {
-  const auto stored = open_stored(sealed, host, address);
+  auto stored = open_stored(sealed, host, address);
   if (!stored.ok()) return stored.error().wrap("its certificate in Redis cannot be believed");
-  const Certificate& it = stored->certificate;
-  return std::vector<Cell>{host,
-                           static_cast<std::int64_t>(stored->sequence),
-                           it.id,
-                           address,
-                           it.model,
-                           it.serial,
-                           it.method,
-                           it.sanitization_class,
-                           it.instance,
-                           it.project,
-                           to_iso8601(it.verified_at),
-                           it.not_returned};
+  return stored;
 }
 
 std::vector<std::string> claimed_twice(const Table& table) {
@@ -90,20 +84,28 @@ std::vector<std::string> claimed_twice(const Table& table) {
 
 int run_fleet_certificates(Session& session, const CertificateOptions& options, std::ostream& out,
                            std::ostream& err) {
+  const auto selection = selection_of(options);
+  if (!selection.ok()) return complain(err, selection.error());
   const auto hosts = known_hosts(session);
   if (!hosts.ok()) return complain(err, hosts.error());
-  Table table = fleet_certificates();
+  Fleet fleet{certificate_table(true), certificate_table(true), {}};
   bool good = true;
-  for (const HostInfo& info : *hosts) good = add_host(session, info.host, table, err) && good;
-  for (const std::string& said : claimed_twice(table)) {
+  for (const HostInfo& info : *hosts) {
+    if (!selection->host.empty() && selection->host != info.host) continue;
+    good = add_host(session, info.host, *selection, fleet, err) && good;
+  }
+  for (const std::string& said : claimed_twice(fleet.whole)) {
     err << "reclaim: " << visible(said) << '\n';
     good = false;
   }
-  const auto text = format_list(table, options.view);
+  const auto text = format_list(fleet.shown, options.view);
   if (!text.ok()) return complain(err, text.error());
   out << *text;
-  err << "the last certificate of each device, as Redis has it, unverified; the chain is on each "
-         "host: `reclaim certificate list` and `verify` there\n";
+  say_selected(*selection, fleet.shown.rows.empty(), fleet.left_out, err);
+  err << "the last certificate of each device, as Redis has it, unverified, and no earlier one; "
+         "the "
+         "chain is on each host: `reclaim certificate list` and `verify` there, or here over a "
+         "mirror (--folder)\n";
   return good ? 0 : 1;
 }
 

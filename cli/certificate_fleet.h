@@ -8,18 +8,16 @@
 
 #include "cli/format.h"
 #include "state/base/result.h"
+#include "state/certificate/stored.h"
 
 namespace reclaim::cli {
 
-// "Host", and the columns of `certificate list`.
-[[nodiscard]] Table fleet_certificates();
-
-// A row of it: `sealed` is what Redis has for that device. Errors: as open_stored().
-[[nodiscard]] Result<std::vector<Cell>> fleet_certificate(const std::string& host,
+// `sealed` is what Redis has for that device. Errors: as open_stored().
+[[nodiscard]] Result<StoredCertificate> fleet_certificate(const std::string& host,
                                                           const std::string& address,
                                                           std::string_view sealed);
-// Of the rows that have the id of an earlier one: what to say of each, in words. A host's login may
-// write another's id into a text of its own.
+// Of the rows of a list with hosts that have the id of an earlier one: what to say of each, in
+// words. A host's login may write another's id into a text of its own.
 [[nodiscard]] std::vector<std::string> claimed_twice(const Table& table);
 
 }  // namespace reclaim::cli

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "state/base/log.h"
 #include "state/base/text.h"
@@ -11,6 +12,8 @@
 
 namespace reclaim::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 Status check_names(const CertificateOptions& options) {
   std::vector<std::string> names = options.named;
@@ -29,6 +32,56 @@ Status check_names(const CertificateOptions& options) {
 
 std::string folder_of(const config::Settings& settings, const CertificateOptions& options) {
   return options.folder.empty() ? certificates_folder(settings.state_path) : options.folder;
+}
+
+Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
+                                          const CertificateOptions& options) {
+  if (!options.all_hosts) return std::vector<ChainPlace>{{"", folder_of(settings, options)}};
+  const std::string& mirror = options.folder.empty() ? settings.mirror_dir : options.folder;
+  if (mirror.empty()) {
+    return Error{Errc::invalid,
+                 "--all-hosts reads the mirror of all chains, and [certificates] mirror_dir is not "
+                 "set here: name the mirror with --folder"};
+  }
+  std::vector<ChainPlace> places;
+  std::error_code code;
+  for (fs::directory_iterator it(mirror, code), end; !code && it != end; it.increment(code)) {
+    std::string host = it->path().filename();
+    // A folder that is shared may hold what others put there: no link is followed.
+    if (host.starts_with('.') || !fs::is_directory(it->symlink_status(code))) continue;
+    if (options.host.empty() || options.host == host) {
+      places.push_back({std::move(host), it->path()});
+    }
+  }
+  if (code) return Error{Errc::failed, fmt::format("{}: {}", mirror, code.message())};
+  std::sort(places.begin(), places.end(),
+            [](const ChainPlace& a, const ChainPlace& b) { return a.host < b.host; });
+  if (!places.empty()) return places;
+  return Error{Errc::not_found,
+               fmt::format("{} has no folder of {}: is it the mirror of certificates?", mirror,
+                           options.host.empty() ? "any host" : "the host " + options.host)};
+}
+
+std::string hosts_of(const std::vector<ChainPlace>& places) {
+  std::string names;
+  for (const ChainPlace& place : places) names += (names.empty() ? "" : ", ") + place.host;
+  return fmt::format(
+      "of the chains of {} {}: {}; what a host did that has no folder in the mirror is not here",
+      places.size(), places.size() == 1 ? "host" : "hosts", names);
+}
+
+Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
+                                       const CertificateOptions& options, const ChainPlace& place) {
+  if (place.host.empty()) return keys_of(settings, options);
+  if (options.public_keys.size() != 1 || !fs::is_directory(options.public_keys.front())) {
+    return Error{Errc::invalid,
+                 "the public key of each host is needed: --public-key FOLDER, one with HOST.pub of "
+                 "each"};
+  }
+  if (Status may = check_names(options); !may.ok()) return std::move(may).error();
+  auto key = PublicKey::load(options.public_keys.front() + "/" + place.host + ".pub");
+  if (!key.ok()) return key.error().wrap("the host's public key is needed");
+  return std::vector<PublicKey>{*std::move(key)};
 }
 
 Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
@@ -89,10 +142,12 @@ std::optional<ChainProblem> lost_entry(const std::string& folder, const std::str
                       "written; compare with a copy"};
 }
 
-Result<ReportSource> read_chain(const std::string& folder, std::vector<std::string>& unreadable) {
+Result<ReportSource> read_chain(const ChainPlace& place, std::vector<std::string>& unreadable) {
+  const std::string& folder = place.folder;
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
   ReportSource source;
+  source.host = place.host;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());

@@ -25,11 +25,29 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);
 
+// A chain, and whose it is.
+struct ChainPlace {
+  std::string host;  // the name of its folder in a mirror; empty: what its certificates say
+  std::string folder;
+};
+// The one of folder_of(); with --all-hosts those of a mirror, which is --folder, else
+// [certificates] mirror_dir, and of them only that of --host where it is given. Errc::not_found:
+// there is none; Errc::invalid: no mirror is known.
+[[nodiscard]] Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
+                                                        const CertificateOptions& options);
+// "chains of 2 hosts: compute-1, compute-2; …"
+[[nodiscard]] std::string hosts_of(const std::vector<ChainPlace>& places);
+
 // Those of --public-key, else the one beside the signing key. Errc::invalid: a file or folder that
 // was named has a control character in its name, which a shell would cut off, or a list show as
 // another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
+// Of a chain in a mirror the oldest key of its own host alone, HOST.pub in the folder that
+// --public-key names: another host's proves nothing there.
+[[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
+                                                     const CertificateOptions& options,
+                                                     const ChainPlace& place);
 
 // Those of --public-key that have signed nothing there: was the chain cut before their first entry?
 [[nodiscard]] std::vector<ChainProblem> unused_keys(const ChainReport& report,
@@ -43,7 +61,7 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 
 // Every entry of the chain; a file that cannot be read is named in `unreadable`, with the reason.
 // Its `chain` says nothing yet.
-[[nodiscard]] Result<ReportSource> read_chain(const std::string& folder,
+[[nodiscard]] Result<ReportSource> read_chain(const ChainPlace& place,
                                               std::vector<std::string>& unreadable);
 
 }  // namespace reclaim::cli

@@ -11,6 +11,7 @@
 
 #include "cli/fleet_status.h"
 #include "cli/html.h"
+#include "cli/pci_vendor.h"
 #include "state/base/clock.h"
 #include "state/base/json.h"
 
@@ -22,16 +23,16 @@ struct Row {
   std::string_view label;
 };
 
-constexpr std::array kDevice = {Row{"model", "Model"},
+constexpr std::array kDevice = {Row{"vendor_id", "Manufacturer"},
+                                Row{"model", "Model"},
                                 Row{"serial", "Serial number"},
                                 Row{"firmware", "Firmware"},
                                 Row{"capacity_bytes", "Capacity"},
-                                Row{"vendor_id", "PCI vendor"},
                                 Row{"product_id", "PCI product"},
                                 Row{"host", "Host"},
                                 Row{"flow", "Flow"},
                                 Row{"address", "PCI address"},
-                                Row{"device_uuid", "Device"},
+                                Row{"device_uuid", "Device UUID"},
                                 Row{"provider", "Placement provider"},
                                 Row{"tags", "Tags"},
                                 Row{"policies", "Policies"}};
@@ -45,6 +46,12 @@ constexpr std::array kTenancy = {Row{"instance", "Instance"},
 constexpr std::array kTimes = {
     Row{"started_at", "Cleaning started"}, Row{"verified_at", "Erasure verified"},
     Row{"released_at", "Released"}, Row{"not_returned", "Erased, not returned"}};
+// Of these a zero or a no says that there was nothing of the kind: another method, no allowance.
+constexpr std::array<std::string_view, 10> kSilent = {
+    "adopted",    "bytes_unreadable", "bytes_zeroed",     "capacity_bytes",    "commands",
+    "host_reads", "host_writes",      "places_off_value", "places_unreadable", "resumed_at_bytes"};
+constexpr std::array<std::string_view, 3> kRegisters = {"cdw10", "scdw10", "sstat"};
+constexpr std::array<std::string_view, 2> kPciIds = {"vendor_id", "product_id"};
 constexpr std::array kElsewhere = {"schema",   "id",           "method",   "sanitization_class",
                                    "evidence", "verification", "findings", "tool_version",
                                    "timeline"};
@@ -66,9 +73,10 @@ std::string text_of(const rapidjson::Value& value) {
 
 // "global_data_erased": "Global data erased".
 std::string label_of(std::string_view member) {
-  if (member == "cdw10") return "Command sent (CDW10)";
-  if (member == "scdw10") return "As logged (SCDW10)";
-  if (member == "sstat") return "Log status (SSTAT)";
+  if (member == "cdw10") return "Sent (CDW10)";
+  if (member == "scdw10") return "Logged (SCDW10)";
+  if (member == "sstat") return "Status (SSTAT)";
+  if (member == "fit") return "Fit to be given back";
   std::string label(member);
   std::replace(label.begin(), label.end(), '_', ' ');
   if (!label.empty())
@@ -81,13 +89,37 @@ std::string row(std::string_view label, const std::string& text) {
   return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html_text(label), html_text(text));
 }
 
-std::string section(std::string_view name, const std::string& rows) {
+std::string section(std::string_view name, const std::string& rows, std::string_view look = {}) {
   if (rows.empty()) return {};
-  return fmt::format("<section><h2>{}</h2>\n<table>\n{}</table></section>\n", html_text(name),
-                     rows);
+  return fmt::format("<section><h2>{}</h2>\n<table class=\"{}\">\n{}</table></section>\n",
+                     html_text(name), look, rows);
+}
+
+template <typename Names>
+bool is_one_of(const Names& names, std::string_view member) {
+  return std::find(names.begin(), names.end(), member) != names.end();
+}
+
+bool says_nothing(std::string_view member, const rapidjson::Value& value) {
+  const bool zero =
+      (value.IsInt64() && value.GetInt64() == 0) || (value.IsBool() && !value.GetBool());
+  return zero && is_one_of(kSilent, member);
+}
+
+// "Samsung, PCI vendor 0x144d"; "0xa80a".
+std::string pci_id_text(std::string_view member, const std::string& id) {
+  if (id.empty()) return {};
+  if (member != "vendor_id") return "0x" + id;
+  const std::string_view name = pci_vendor_name(id);
+  return fmt::format("{}PCI vendor 0x{}", name.empty() ? "" : fmt::format("{}, ", name), id);
 }
 
 std::string shown(std::string_view member, const rapidjson::Value& value) {
+  if (says_nothing(member, value)) return {};
+  if (is_one_of(kRegisters, member) && value.IsUint64()) {
+    return fmt::format("{:#x}", value.GetUint64());
+  }
+  if (is_one_of(kPciIds, member)) return pci_id_text(member, text_of(value));
   if (member == "capacity_bytes" && value.IsUint64()) {
     return fmt::format("{} ({} bytes)", size_text(value.GetUint64()), value.GetUint64());
   }
@@ -180,29 +212,50 @@ std::string unknown_rows(const rapidjson::Value& certificate) {
   return out;
 }
 
-// What the class means, in the words of NIST SP 800-88.
+// What the class means, and by which documents.
 std::string_view meaning_of(std::string_view sanitization_class) {
   if (sanitization_class == "purge") {
     return "Purge: recovery is infeasible with state-of-the-art laboratory techniques (NIST SP "
-           "800-88r1).";
+           "800-88r2, with the drive's own Sanitize as in IEEE 2883).";
   }
   if (sanitization_class == "clear") {
-    return "Clear: recovery is infeasible with simple, non-invasive techniques (NIST SP "
-           "800-88r1).";
+    return "Clear: recovery is infeasible with simple, non-invasive techniques (NIST SP 800-88r2, "
+           "IEEE 2883).";
   }
-  return "The operator's own clean steps; no class of NIST SP 800-88r1 is claimed.";
+  return "The operator's own clean steps; no class of NIST SP 800-88r2 or IEEE 2883 is claimed.";
+}
+
+std::string media_type(const rapidjson::Value& certificate) {
+  const auto method = json::maybe_string(certificate, "method").value_or("");
+  if (method.empty()) return {};
+  return method == "operator_steps" ? "PCI device, no drive" : "Solid-state drive, NVMe";
 }
 
 }  // namespace
 
-std::string certificate_page(const rapidjson::Value& certificate, const SealedPlace& place) {
+std::string signature_lines(const PageIssuer& issuer) {
+  if (issuer.organization.empty() && issuer.signatory.empty()) return {};
+  return fmt::format(
+      "<section><h2>Issued by (the configuration says so; it is not part of the "
+      "seal)</h2>\n<table>\n"
+      "<tr><th>Organisation</th><td>{}</td><th>Place and date</th><td class=\"line\"></td></tr>\n"
+      "<tr class=\"sign\"><th>Signatory</th><td>{}</td><th>Signature</th><td "
+      "class=\"line\"></td></tr>\n"
+      "</table></section>\n",
+      html_text(issuer.organization), html_text(issuer.signatory));
+}
+
+std::string certificate_page(const rapidjson::Value& certificate, const SealedPlace& place,
+                             const PageIssuer& issuer) {
   const auto text = [&certificate](std::string_view name) {
     return json::maybe_string(certificate, name).value_or("");
   };
   const std::string id = text("id");
   std::string body = fmt::format(
-      "<h1>Certificate of sanitization</h1>\n<p class=\"lead\">{} {}, serial number {}</p>\n"
-      "<p class=\"verdict\">signature not checked by this page: <code>reclaim certificate verify "
+      "<div class=\"sheet\">\n<h1>Certificate of sanitization</h1>\n<p class=\"lead\">{} {}, "
+      "serial number {}</p>\n"
+      "<p class=\"verdict doubt\">signature not checked by this page: <code>reclaim certificate "
+      "verify "
       "{}</code></p>\n<p>{}</p>\n<p>Certificate <code>{}</code>, "
       "number {} of host {}</p>\n",
       html_text(text("model").empty() ? "Device" : text("model")), html_text(text("address")),
@@ -210,25 +263,27 @@ std::string certificate_page(const rapidjson::Value& certificate, const SealedPl
       html_text(meaning_of(text("sanitization_class"))), html_text(id), place.sequence,
       html_text(text("host")));
   body += "<div class=\"columns\">\n";
-  body += section("Device", rows_of(certificate, kDevice));
+  body +=
+      section("Device", row("Media type", media_type(certificate)) + rows_of(certificate, kDevice));
   body += section("Tenancy that it ends", rows_of(certificate, kTenancy));
   body += section("Times (UTC)", rows_of(certificate, kTimes));
   body +=
       section("Erasure", row("Method", text("method")) + row("Class", text("sanitization_class")) +
                              rows_of_object(certificate, "evidence"));
   body += section("Verification", rows_of_object(certificate, "verification"));
+  body += section("Time line (UTC)", timeline_rows(certificate), "fine");
   body += "</div>\n";
-  body += section("Time line (UTC)", timeline_rows(certificate));
-  body += section("Condition before the erasure", findings_of(certificate));
+  body += section("What each step looked at", findings_of(certificate), "fine");
   body += section("More", unknown_rows(certificate));
   body += section("Seal", row("Signed with key", place.key_id) + row("File", place.file) +
                               row("SHA-256 of the file", place.sha256) +
                               row("SHA-256 of the one before", place.previous) +
                               row("Made by", "Reclaim " + text("tool_version")));
+  body += signature_lines(issuer);
   body += fmt::format(
       "<footer><p>The proof is the sealed file, not this page. To check it: <code>reclaim "
       "certificate verify {}</code> on the host, or with openssl alone as docs/certificate.md "
-      "says.</p></footer>\n",
+      "says.</p></footer>\n</div>\n",
       html_text(id));
   return html_page("Certificate of sanitization " + id, body);
 }

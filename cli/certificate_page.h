@@ -18,9 +18,18 @@ struct SealedPlace {
   std::string sha256;  // of all bytes of it
 };
 
+// Who answers for it and who signs the page by hand, as the configuration says: no part of what is
+// sealed. Empty: nobody is named.
+struct PageIssuer {
+  std::string organization;
+  std::string signatory;
+};
+// The lines to sign on; empty where nobody is named.
+[[nodiscard]] std::string signature_lines(const PageIssuer& issuer);
+
 // `certificate`: the object of docs/certificate.md. What it lacks is left out, what is not known
-// here is shown by its name.
+// here is shown by its name; a zero that says nothing is left out.
 [[nodiscard]] std::string certificate_page(const rapidjson::Value& certificate,
-                                           const SealedPlace& place);
+                                           const SealedPlace& place, const PageIssuer& issuer = {});
 
 }  // namespace reclaim::cli

@@ -8,42 +8,20 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/certificate_list.h"
 #include "handlers/drive_wear.h"
-#include "state/base/log.h"
 
 namespace reclaim::cli {
 namespace {
 
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kStretchesMax = 31;
-constexpr std::size_t kDayChars = 10;  // of "2026-11-25"
 constexpr std::size_t kPercent = 100;
 constexpr std::size_t kTail = 95;
 
 // A certificate may claim any capacity.
 void add_bytes(std::uint64_t& sum, std::uint64_t bytes) {
   sum += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
-}
-
-// An end of the period, and whether it names a whole day.
-struct PeriodEnd {
-  WallMs at;
-  bool day = false;
-};
-
-std::optional<PeriodEnd> parse_moment(const std::string& text) {
-  const bool day = text.size() == kDayChars;
-  const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
-  // What is no day of the calendar comes out as another one.
-  if (!at.ok() || !to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return std::nullopt;
-  return PeriodEnd{*at, day};
-}
-
-Error bad_moment(std::string_view option, const std::string& text) {
-  return Error{Errc::invalid,
-               fmt::format("{}: '{}' is neither a day like 2026-11-25 nor a time in UTC like "
-                           "2026-11-25T21:00:00Z",
-                           option, printable_excerpt(text))};
 }
 
 bool is_incident(AuditEvent event) {
@@ -76,18 +54,36 @@ Cell percent(const std::optional<int>& used) {
 
 class Summing final {
  public:
-  Summing(const ReportSource& source, const Period& period) {
-    report_.period = period;
-    report_.chain = source.chain;
+  Summing(ChainState chain, const Selection& selection, std::size_t chains)
+      : one_chain_(chains == 1) {
+    report_.selection = selection;
+    report_.chain = std::move(chain);
+    report_.erasures_shown = certificate_table(true);
+    report_.erasures_shown.columns.emplace_back("Chain");
     make_stretches();
+  }
+
+  void add(const ReportSource& source) {
+    const Selection& asked = report_.selection;
     for (const Erasure& each : source.erasures) {
-      if (within(each.certificate.ended_at())) take(each);
+      const std::string& host = source.host.empty() ? each.certificate.host : source.host;
+      if (selects(asked, host, each.certificate, report_.left_out)) {
+        take(each, host, source.verdict);
+      }
     }
+    std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
-      if (within(each.entry.at)) take(each);
+      const AuditEntry& it = each.entry;
+      const std::string& host = source.host.empty() ? it.host : source.host;
+      entries[each.sequence] = &it;
+      const bool his = it.address.empty() || asked.of_tenant(it.project, it.instance);
+      if (his && within(it.at) && is_of(host)) take(each, host);
     }
     for (const MissingErasure& each : source.unerased) {
-      if (within(each.next.at)) take(each);
+      const AuditEntry* next = entries[each.next.sequence];
+      const std::string host = source.host.empty() && next != nullptr ? next->host : source.host;
+      if (!within(each.next.at) || !is_of(host)) continue;
+      if (is_his(entries[each.tenancy.sequence]) || is_his(next)) take(each, host);
     }
   }
 
@@ -101,33 +97,43 @@ class Summing final {
     std::stable_sort(report_.methods.begin(), report_.methods.end(),
                      [](const auto& a, const auto& b) { return a.count > b.count; });
     std::stable_sort(report_.incidents.begin(), report_.incidents.end(),
-                     [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+                     [](const auto& a, const auto& b) {
+                       return std::tie(a.host, a.sequence) < std::tie(b.host, b.sequence);
+                     });
     return std::move(report_);
   }
 
  private:
-  [[nodiscard]] bool within(WallMs at) const {
-    return at >= report_.period.from && at < report_.period.to;
+  [[nodiscard]] bool within(WallMs at) const { return report_.selection.period.has(at); }
+  [[nodiscard]] bool is_of(const std::string& host) const {
+    return report_.selection.host.empty() || report_.selection.host == host;
+  }
+  // A tenancy of which no entry tells may be anybody's.
+  [[nodiscard]] bool is_his(const AuditEntry* tenancy) const {
+    return tenancy == nullptr || report_.selection.of_tenant(tenancy->project, tenancy->instance);
   }
 
   void make_stretches() {
-    const std::int64_t length_ms = report_.period.to.ms - report_.period.from.ms;
+    const std::int64_t length_ms =
+        report_.selection.period.to.ms - report_.selection.period.from.ms;
     const std::int64_t days = std::max<std::int64_t>(1, (length_ms + kDayMs - 1) / kDayMs);
     report_.stretch_days = (days + kStretchesMax - 1) / kStretchesMax;
     for (std::int64_t day = 0; day < days; day += report_.stretch_days) {
-      report_.stretches.push_back({WallMs{report_.period.from.ms + day * kDayMs}, {}, 0});
+      report_.stretches.push_back({WallMs{report_.selection.period.from.ms + day * kDayMs}, {}, 0});
     }
   }
   Stretch& stretch_of(WallMs at) {
     const std::int64_t ms = report_.stretch_days * kDayMs;
-    return report_.stretches.at(static_cast<std::size_t>((at.ms - report_.period.from.ms) / ms));
+    return report_.stretches.at(
+        static_cast<std::size_t>((at.ms - report_.selection.period.from.ms) / ms));
   }
 
   void saw(std::uint64_t sequence, const std::string& host) {
+    if (!host.empty()) hosts_.insert(host);
+    if (!one_chain_) return;
     if (report_.first_sequence == 0) report_.first_sequence = sequence;
     report_.first_sequence = std::min(report_.first_sequence, sequence);
     report_.last_sequence = std::max(report_.last_sequence, sequence);
-    if (!host.empty()) hosts_.insert(host);
   }
 
   ReportedDevice& device_of(const std::string& host, const std::string& serial,
@@ -139,10 +145,13 @@ class Summing final {
     return device;
   }
 
-  void take(const Erasure& erasure) {
+  void take(const Erasure& erasure, const std::string& host, ChainState::Verdict verdict) {
     const Certificate& it = erasure.certificate;
-    saw(erasure.sequence, it.host);
-    ReportedDevice& device = device_of(it.host, it.serial, it.address);
+    saw(erasure.sequence, host);
+    auto row = certificate_row(true, host, erasure.sequence, it);
+    row.emplace_back(std::string(to_string(verdict)));
+    report_.erasures_shown.rows.push_back(std::move(row));
+    ReportedDevice& device = device_of(host, it.serial, it.address);
     device.model = it.model;
     device.erasures += 1;
     add_bytes(device.bytes, it.capacity_bytes);
@@ -160,24 +169,25 @@ class Summing final {
     times_ms_[it.method].push_back(std::max<std::int64_t>(0, it.ended_at().ms - it.started_at.ms));
   }
 
-  void take(const AuditLine& line) {
+  void take(const AuditLine& line, const std::string& host) {
     const AuditEntry& it = line.entry;
-    saw(line.sequence, it.host);
+    saw(line.sequence, host);
     if (!is_incident(it.event)) return;
     report_.incidents.push_back({line.sequence, it.at, std::string(to_string(it.event)), it.address,
-                                 it.serial, detail_of(it)});
+                                 it.serial, detail_of(it), host});
     if (it.event != AuditEvent::quarantined) return;
     report_.quarantines += 1;
-    device_of(it.host, it.serial, it.address).quarantines += 1;
+    device_of(host, it.serial, it.address).quarantines += 1;
     stretch_of(it.at).quarantines += 1;
   }
 
-  void take(const MissingErasure& missing) {
+  void take(const MissingErasure& missing, const std::string& host) {
     report_.unerased += 1;
     report_.incidents.push_back(
         {missing.next.sequence, missing.next.at, "unerased", "", missing.tenancy.drive,
          fmt::format("no erasure between the tenancy of entry {} ({}) and this one",
-                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at))});
+                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at)),
+         host});
   }
 
   static MethodUse use_of(const std::string& method, std::vector<std::int64_t>& times_ms) {
@@ -191,6 +201,7 @@ class Summing final {
             times_ms.back()};
   }
 
+  bool one_chain_;
   PeriodReport report_;
   std::set<std::string> hosts_;
   std::map<std::pair<std::string, std::string>, ReportedDevice> devices_;
@@ -199,19 +210,11 @@ class Summing final {
 
 }  // namespace
 
-Result<Period> parse_period(const std::string& from, const std::string& to) {
-  const auto begin = parse_moment(from);
-  if (!begin) return bad_moment("--from", from);
-  const auto end = parse_moment(to);
-  if (!end) return bad_moment("--to", to);
-  const Period period{begin->at, WallMs{end->at.ms + (end->day ? kDayMs : 0)}};
-  if (period.from < period.to) return period;
-  return Error{Errc::invalid,
-               fmt::format("--from {} is not before --to {}: exchange the two", from, to)};
-}
-
-PeriodReport report_of(const ReportSource& source, const Period& period) {
-  return Summing(source, period).report();
+PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
+                       const Selection& selection) {
+  Summing summing(std::move(chain), selection, sources.size());
+  for (const ReportSource& source : sources) summing.add(source);
+  return std::move(summing).report();
 }
 
 std::string_view to_string(ChainState::Verdict verdict) {
@@ -245,8 +248,8 @@ Fields summary_of(const PeriodReport& report) {
   };
   std::size_t erased = 0;
   for (const ReportedDevice& device : report.devices) erased += device.erasures > 0 ? 1 : 0;
-  return {{"from", to_iso8601(report.period.from)},
-          {"to", to_iso8601(report.period.to)},
+  return {{"from", to_iso8601(report.selection.period.from)},
+          {"to", to_iso8601(report.selection.period.to)},
           {"hosts", hosts},
           {"erasures", number(report.erasures)},
           {"not_returned", number(report.not_returned)},
@@ -260,7 +263,11 @@ Fields summary_of(const PeriodReport& report) {
           {"first_sequence", number(report.first_sequence)},
           {"last_sequence", number(report.last_sequence)},
           {"chain", std::string(to_string(report.chain.verdict))},
-          {"chain_detail", report.chain.text}};
+          {"chain_detail", report.chain.text},
+          {"project", report.selection.project},
+          {"instance", report.selection.instance},
+          {"names_no_project", number(report.left_out.no_project)},
+          {"only_heard_of", number(report.left_out.heard)}};
 }
 
 Table device_table(const PeriodReport& report) {
@@ -287,10 +294,10 @@ Table method_table(const PeriodReport& report) {
 }
 
 Table incident_table(const PeriodReport& report) {
-  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail"}, {}, {}};
+  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail", "Host"}, {}, {"Host"}};
   for (const Incident& it : report.incidents) {
-    table.rows.push_back(
-        {number(it.sequence), to_iso8601(it.at), it.event, it.address, it.serial, it.detail});
+    table.rows.push_back({number(it.sequence), to_iso8601(it.at), it.event, it.address, it.serial,
+                          it.detail, it.host});
   }
   return table;
 }

@@ -10,21 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/certificate_selection.h"
 #include "cli/format.h"
 #include "state/base/clock.h"
-#include "state/base/result.h"
 #include "state/device/record.h"
 #include "state/ledger/audit.h"
 
 namespace reclaim::cli {
-
-struct Period {
-  WallMs from;
-  WallMs to;  // the first moment that is no part of it
-};
-// Each a day ("2026-11-25", whole) or a time ("2026-11-25T21:00:00Z"), UTC. Errc::invalid names the
-// option, what it was given and what is accepted.
-[[nodiscard]] Result<Period> parse_period(const std::string& from, const std::string& to);
 
 // One file of the chain.
 struct Erasure {
@@ -46,10 +38,11 @@ struct ChainState {
 
 // All that the chain has, in its order.
 struct ReportSource {
+  std::string host;  // whose chain it is, by its place in a mirror; empty: as its entries say
+  ChainState::Verdict verdict = ChainState::Verdict::not_checked;
   std::vector<Erasure> erasures;
   std::vector<AuditLine> audit;
   std::vector<MissingErasure> unerased;
-  ChainState chain;
 };
 
 // Of one drive in the period; of a device that is no drive, its address is its name.
@@ -86,6 +79,7 @@ struct Incident {
   std::string address;
   std::string serial;
   std::string detail;
+  std::string host;  // empty: the chain has one host
 };
 
 // A stretch of whole days; the last one may end before its days do.
@@ -96,27 +90,32 @@ struct Stretch {
 };
 
 struct PeriodReport {
-  Period period;
+  Selection selection;
   std::vector<std::string> hosts;
   std::vector<ReportedDevice> devices;         // by host and address
   std::map<std::string, std::size_t> classes;  // "purge", "clear", "" for none
   std::vector<MethodUse> methods;              // the most used first
-  std::vector<Incident> incidents;             // in the chain's order
+  std::vector<Incident> incidents;             // by host, in its chain's order
+  Table erasures_shown;                        // each, as `certificate list` has it, and "Chain"
   std::vector<Stretch> stretches;              // all of the period, in order
   std::int64_t stretch_days = 1;
   std::size_t erasures = 0;
   std::size_t not_returned = 0;  // of them, drives too unwell to be given back
   std::size_t quarantines = 0;
   std::size_t unerased = 0;
+  LeftOut left_out;
   std::uint64_t bytes = 0;
-  std::uint64_t first_sequence = 0;  // of the chain's entries in the period; 0: none
+  // Of the chain's entries in the period; 0: none, or of several chains.
+  std::uint64_t first_sequence = 0;
   std::uint64_t last_sequence = 0;
   ChainState chain;
 };
 
 // A certificate belongs to the period in which its device was released, or its drive was erased and
-// not given back.
-[[nodiscard]] PeriodReport report_of(const ReportSource& source, const Period& period);
+// not given back. Both ends of the selection's period are given. Of an incident of a project or
+// an instance the entry names it; what is of no device is everybody's.
+[[nodiscard]] PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
+                                     const Selection& selection);
 
 [[nodiscard]] std::string class_text(std::string_view sanitization_class);  // "": "none claimed"
 [[nodiscard]] std::string duration_text(std::int64_t ms);

@@ -81,12 +81,20 @@ std::string verdict(const ChainState& chain) {
 std::string head(const PeriodReport& report) {
   std::string hosts;
   for (const std::string& host : report.hosts) hosts += (hosts.empty() ? "" : ", ") + host;
+  const Selection& asked = report.selection;
   const auto erased = std::count_if(report.devices.begin(), report.devices.end(),
                                     [](const ReportedDevice& it) { return it.erasures > 0; });
-  std::string out = fmt::format(
-      "<h1>Report of sanitization</h1>\n<p class=\"lead\">{}, host {}</p>\n",
-      html_text(period_text(report.period)),
-      html_text(hosts.empty() ? "unknown: the chain has no entry of the period" : hosts));
+  std::string out =
+      fmt::format("<h1>Report of sanitization</h1>\n<p class=\"lead\">{}, host {}</p>\n",
+                  html_text(period_text(report.selection.period)),
+                  html_text(hosts.empty() ? "unknown: no entry of the period is of it" : hosts));
+  if (!asked.project.empty()) {
+    out += fmt::format("<p class=\"lead\">Project <code>{}</code></p>\n", html_text(asked.project));
+  }
+  if (!asked.instance.empty()) {
+    out +=
+        fmt::format("<p class=\"lead\">Instance <code>{}</code></p>\n", html_text(asked.instance));
+  }
   out += verdict(report.chain);
   out += fmt::format(
       "<p><b>{}</b> of {}, {} in all. {}. {}.</p>\n", counted(report.erasures, "erasure"),
@@ -97,11 +105,23 @@ std::string head(const PeriodReport& report) {
           : fmt::format(
                 "<b>{} that another one followed without an erasure</b>",
                 report.unerased == 1 ? "1 tenancy" : fmt::format("{} tenancies", report.unerased)));
+  for (const std::string& said : remarks(report.left_out)) {
+    out += fmt::format("<p>{}.</p>\n", html_text(said));
+  }
   return out;
 }
 
-std::string over_time(const PeriodReport& report) {
-  if (report.erasures + report.quarantines == 0) return {};
+// "11-25" of each stretch.
+std::vector<std::string> labels_of(const PeriodReport& report) {
+  std::vector<std::string> labels;
+  labels.reserve(report.stretches.size());
+  for (const Stretch& each : report.stretches) {
+    labels.push_back(to_iso8601(each.from).substr(5, kDayChars - 5));
+  }
+  return labels;
+}
+
+std::string erasures_over_time(const PeriodReport& report) {
   struct Layer {
     std::string_view name;
     std::string_view sanitization_class;
@@ -109,10 +129,7 @@ std::string over_time(const PeriodReport& report) {
   };
   constexpr std::array kLayers = {Layer{"purge", "purge", kGreen}, Layer{"clear", "clear", kBlue},
                                   Layer{"no class claimed", "", kGrey}};
-  std::vector<std::string> labels;
-  for (const Stretch& each : report.stretches) {
-    labels.push_back(to_iso8601(each.from).substr(5, kDayChars - 5));
-  }
+  const std::vector<std::string> labels = labels_of(report);
   std::vector<Series> series;
   for (const Layer& layer : kLayers) {
     Series one{std::string(layer.name), std::string(layer.color), {}};
@@ -124,10 +141,15 @@ std::string over_time(const PeriodReport& report) {
                                  [](std::size_t value) { return value > 0; });
     if (any) series.push_back(std::move(one));
   }
+  return series.empty() ? std::string()
+                        : column_chart("Erasures by class over the period", labels, series);
+}
+
+std::string quarantines_over_time(const PeriodReport& report) {
+  if (report.quarantines == 0) return {};
   Series failed{"quarantine", std::string(kRed), {}};
   for (const Stretch& each : report.stretches) failed.values.push_back(each.quarantines);
-  series.push_back(std::move(failed));
-  return column_chart("Erasures by class, and quarantines, over the period", labels, series);
+  return column_chart("Quarantines over the period", labels_of(report), {failed});
 }
 
 std::string by_method(const PeriodReport& report) {
@@ -199,6 +221,31 @@ std::string incidents(const PeriodReport& report) {
   return rows.size() < 2 ? std::string("<p>None in the journal.</p>\n") : list(rows);
 }
 
+// Of a tenant, each erasure.
+std::string erasures(const PeriodReport& report) {
+  if (!report.selection.names_a_tenant()) return {};
+  constexpr std::array<std::string_view, 8> kShown = {"Host",   "Sequence", "Released At", "Serial",
+                                                      "Method", "Class",    "Instance",    "ID"};
+  const Table& table = report.erasures_shown;
+  std::vector<std::vector<std::string>> rows = {{"Host", "Number", "Released (UTC)",
+                                                 "Serial number", "Method", "Class", "Instance",
+                                                 "Certificate"}};
+  for (const auto& cells : table.rows) {
+    std::vector<std::string> row;
+    for (const std::string_view name : kShown) {
+      const auto at = std::find(table.columns.begin(), table.columns.end(), name);
+      const Cell& cell = cells.at(static_cast<std::size_t>(at - table.columns.begin()));
+      const auto* number = std::get_if<std::int64_t>(&cell);
+      row.push_back(number != nullptr ? std::to_string(*number) : std::get<std::string>(cell));
+    }
+    constexpr std::size_t kReleased = 2;
+    const auto released = from_iso8601(row[kReleased]);
+    row[kReleased] = released.ok() ? minute_text(*released) : "not returned";
+    rows.push_back(std::move(row));
+  }
+  return list(rows);
+}
+
 std::string chain(const PeriodReport& report, const std::string& folder) {
   std::string out = fmt::format("<p>{}</p>\n", html_text(report.chain.text));
   if (report.first_sequence > 0) {
@@ -216,26 +263,30 @@ std::string chain(const PeriodReport& report, const std::string& folder) {
 
 }  // namespace
 
-std::string certificate_report_page(const PeriodReport& report, const std::string& folder) {
+std::string certificate_report_page(const PeriodReport& report, const std::string& folder,
+                                    const PageIssuer& issuer) {
   std::string body = head(report);
-  body += section(
+  const std::string by =
       report.stretch_days == 1
-          ? std::string("Erasures by day")
-          : fmt::format("Erasures by {} days, each named by its first", report.stretch_days),
-      over_time(report));
+          ? std::string("by day")
+          : fmt::format("by {} days, each named by its first", report.stretch_days);
+  body += section("Erasures " + by, erasures_over_time(report));
+  body += section("Quarantines " + by, quarantines_over_time(report));
   body += section("Erasures by method", by_method(report));
   body += section("Time of a cleaning, from its start to the release: median (shortest to longest)",
                   durations(report));
   body += section("Drives by endurance used, at their last cleaning", wear(report));
+  body += section("Erasures", erasures(report), true);
   body += section("Incidents", incidents(report), true);
   body += section("Devices", devices(report), true);
   body += section("Chain", chain(report, folder));
+  body += signature_lines(issuer);
   body +=
       "<footer><p>The proof is the chain of sealed files, not this page. To check it: "
       "<code>reclaim "
       "certificate verify</code> on the host, or with openssl alone as docs/certificate.md "
       "says.</p></footer>\n";
-  return html_page("Report of sanitization " + period_text(report.period), body);
+  return html_page("Report of sanitization " + period_text(report.selection.period), body);
 }
 
 }  // namespace reclaim::cli

@@ -4,12 +4,14 @@
 
 #include <string>
 
+#include "cli/certificate_page.h"
 #include "cli/certificate_report.h"
 
 namespace reclaim::cli {
 
 // `folder`: where the chain is, for the reader.
 [[nodiscard]] std::string certificate_report_page(const PeriodReport& report,
-                                                  const std::string& folder);
+                                                  const std::string& folder,
+                                                  const PageIssuer& issuer = {});
 
 }  // namespace reclaim::cli

@@ -1,12 +1,16 @@
 // reclaim certificate report: a period of the chain, for an auditor.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "cli/certificate_folder.h"
 #include "cli/certificate_report.h"
 #include "cli/certificate_report_page.h"
+#include "cli/certificate_selection.h"
 #include "cli/commands.h"
+#include "state/base/text.h"
 #include "state/base/visible.h"
 #include "state/certificate/chain.h"
 
@@ -15,6 +19,7 @@ namespace {
 
 constexpr int kUnerasedExit = 2;  // as `certificate verify`
 
+// A chain by itself.
 ChainState state_of(const std::string& folder, const CertificateOptions& options,
                     const Result<std::vector<PublicKey>>& keys) {
   ChainState state;
@@ -44,6 +49,39 @@ ChainState state_of(const std::string& folder, const CertificateOptions& options
   return state;
 }
 
+// Of several chains, one that is not verified is enough for all.
+class Fleet final {
+ public:
+  void add(const std::string& host, const ChainState& chain) {
+    count_ += 1;
+    if (chain.verdict == ChainState::Verdict::verified) verified_ += 1;
+    broken_ = broken_ || chain.verdict == ChainState::Verdict::broken;
+    auto& lines = chain.verdict == ChainState::Verdict::verified ? good_ : others_;
+    lines.push_back(fmt::format("host {}: {}", host, chain.text));
+  }
+  [[nodiscard]] ChainState state() && {
+    ChainState all;
+    if (verified_ == count_) {
+      all.verdict = ChainState::Verdict::verified;
+    } else if (broken_) {
+      all.verdict = ChainState::Verdict::broken;
+    }
+    all.text = fmt::format("{} of {} chains are whole and signed, each by its own host", verified_,
+                           count_);
+    // What is wrong comes first: a page shows some of them.
+    all.problems = std::move(others_);
+    all.problems.insert(all.problems.end(), good_.begin(), good_.end());
+    return all;
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::size_t verified_ = 0;
+  bool broken_ = false;
+  std::vector<std::string> good_;
+  std::vector<std::string> others_;
+};
+
 // A title and what is below it, where there is something.
 Status append(std::string& out, std::string_view title, const Table& table, const View& view) {
   if (table.rows.empty()) return Ok{};
@@ -53,13 +91,22 @@ Status append(std::string& out, std::string_view title, const Table& table, cons
   return Ok{};
 }
 
+// Each erasure is listed where they are a tenant's.
+std::vector<std::pair<std::string, Table>> tables_of(const PeriodReport& report) {
+  std::vector<std::pair<std::string, Table>> tables = {{"Devices", device_table(report)},
+                                                       {"Methods", method_table(report)},
+                                                       {"Incidents", incident_table(report)}};
+  if (report.selection.names_a_tenant()) {
+    tables.emplace_back("Certificates", report.erasures_shown);
+  }
+  return tables;
+}
+
 Result<std::string> as_tables(const PeriodReport& report, const View& view) {
   auto summary = format_show(summary_of(report), view);
   if (!summary.ok()) return summary;
   std::string out = *std::move(summary);
-  for (const auto& [title, table] :
-       {std::pair{"Devices", device_table(report)}, std::pair{"Methods", method_table(report)},
-        std::pair{"Incidents", incident_table(report)}}) {
+  for (const auto& [title, table] : tables_of(report)) {
     if (Status added = append(out, title, table, view); !added.ok()) return added.error();
   }
   return out;
@@ -67,47 +114,84 @@ Result<std::string> as_tables(const PeriodReport& report, const View& view) {
 
 Result<std::string> as_json(const PeriodReport& report, const View& view) {
   Fields fields = summary_of(report);
-  for (const auto& [name, table] :
-       {std::pair{"devices", device_table(report)}, std::pair{"methods", method_table(report)},
-        std::pair{"incidents", incident_table(report)}}) {
+  for (const auto& [title, table] : tables_of(report)) {
     auto rows = format_list(table, view);
     if (!rows.ok()) return rows;
-    fields.emplace_back(name, RawJson{*std::move(rows)});
+    fields.emplace_back(lower(title), RawJson{*std::move(rows)});
   }
   return format_show(fields, view);
+}
+
+// All chains that are meant, read and verified.
+struct Sources {
+  std::vector<ReportSource> chains;
+  ChainState state;
+  std::vector<std::string> unreadable;
+  [[nodiscard]] bool empty() const {
+    return unreadable.empty() &&
+           std::all_of(chains.begin(), chains.end(), [](const ReportSource& each) {
+             return each.erasures.empty() && each.audit.empty();
+           });
+  }
+};
+
+Result<Sources> read_sources(const config::Settings& settings, const CertificateOptions& options,
+                             const std::vector<ChainPlace>& places) {
+  Sources all;
+  Fleet fleet;
+  for (const ChainPlace& place : places) {
+    auto source = read_chain(place, all.unreadable);
+    if (!source.ok()) return source.error();
+    ChainState state = state_of(place.folder, options, keys_of(settings, options, place));
+    source->verdict = state.verdict;
+    all.chains.push_back(*std::move(source));
+    fleet.add(place.host, state);
+    all.state = std::move(state);
+  }
+  if (options.all_hosts) all.state = std::move(fleet).state();
+  return all;
+}
+
+Result<std::string> printed(const PeriodReport& report, const CertificateOptions& options,
+                            const std::string& folder, const PageIssuer& issuer) {
+  if (options.html) return certificate_report_page(report, folder, issuer);
+  if (options.view.format == Format::csv) return format_list(report.erasures_shown, options.view);
+  return options.view.format == Format::json ? as_json(report, options.view)
+                                             : as_tables(report, options.view);
 }
 
 }  // namespace
 
 int run_certificate_report(const config::Settings& settings, const CertificateOptions& options,
                            std::ostream& out, std::ostream& err) {
-  const auto period = parse_period(options.from, options.to);
-  if (!period.ok()) return complain(err, period.error());
-  const std::string folder = folder_of(settings, options);
-  std::vector<std::string> unreadable;
-  auto source = read_chain(folder, unreadable);
-  if (!source.ok()) return complain(err, source.error());
-  source->chain = state_of(folder, options, keys_of(settings, options));
-  const PeriodReport report = report_of(*source, *period);
-  if (options.html) {
-    out << certificate_report_page(report, folder);
-  } else {
-    const auto text = options.view.format == Format::json ? as_json(report, options.view)
-                                                          : as_tables(report, options.view);
-    if (!text.ok()) return complain(err, text.error());
-    out << *text;
-  }
-  for (const std::string& each : unreadable) err << "reclaim: " << visible(each) << '\n';
-  const bool empty = source->erasures.empty() && source->audit.empty() && unreadable.empty();
-  if (empty && must_have_entry(options)) {
+  const auto selection = selection_of(options);
+  if (!selection.ok()) return complain(err, selection.error());
+  const auto places = chains_of(settings, options);
+  if (!places.ok()) return complain(err, places.error());
+  const auto sources = read_sources(settings, options, *places);
+  if (!sources.ok()) return complain(err, sources.error());
+  const PeriodReport report = report_of(sources->chains, sources->state, *selection);
+  const std::string& first = places->front().folder;
+  const std::string folder = options.all_hosts ? first.substr(0, first.rfind('/')) : first;
+  const auto text = printed(report, options, folder, {settings.organization, settings.signatory});
+  if (!text.ok()) return complain(err, text.error());
+  out << *text;
+  say_selected(*selection, report.erasures == 0, report.left_out, err);
+  if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
+  for (const std::string& each : sources->unreadable) err << "reclaim: " << visible(each) << '\n';
+  if (sources->empty() && must_have_entry(options)) {
     return complain(err, Error{Errc::not_found, fmt::format("{}: {}", folder, kNoEntry)});
   }
-  if (report.chain.verdict != ChainState::Verdict::verified && !empty) {
-    err << "reclaim: the chain is " << (report.chain.problems.empty() ? "not checked" : "not whole")
+  if (report.chain.verdict != ChainState::Verdict::verified && !sources->empty()) {
+    err << "reclaim: the chain is "
+        << (report.chain.verdict == ChainState::Verdict::broken ? "not whole" : "not checked")
         << ": " << visible(report.chain.text) << '\n';
+    if (options.all_hosts) {
+      for (const std::string& each : report.chain.problems) err << visible(each) << '\n';
+    }
     return 1;
   }
-  if (!unreadable.empty()) return 1;
+  if (!sources->unreadable.empty()) return 1;
   return report.unerased > 0 ? kUnerasedExit : 0;
 }
 

@@ -175,9 +175,12 @@ struct CertificateOptions {
   std::string expect;  // verify, report: SEQUENCE:SHA256 that was noted; empty: none
   bool all = false;
   bool html = false;       // show, report: as a page for people
-  bool all_hosts = false;  // list: what Redis has of the fleet
-  std::string from;        // report: a day or a time, UTC
+  bool all_hosts = false;  // list, report: those of a mirror; list without one: what Redis has
+  std::string from;        // list, report: a day or a time, UTC
   std::string to;
+  std::string project;  // list, report: ids; empty: any
+  std::string instance;
+  std::string host;
 };
 [[nodiscard]] int run_certificate_list(const config::Settings& settings,
                                        const CertificateOptions& options, std::ostream& out,

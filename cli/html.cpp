@@ -32,6 +32,15 @@ section.long { break-inside: auto; }
 table.list th { width: auto; font-weight: bold; }
 table.list th, table.list td { overflow-wrap: break-word; }
 tr { break-inside: avoid; }
+tr.sign td, tr.sign th { height: 9mm; }
+td.line { width: 52mm; }
+.sheet { font-size: 7.2pt; line-height: 1.2; }
+.sheet th { width: 30mm; }
+.sheet .columns th { width: 27mm; }
+.sheet h2 { margin-top: 1.5mm; }
+.sheet th, .sheet td { padding: 0.25mm 2mm 0.25mm 0; }
+table.fine { font-size: 6.3pt; line-height: 1.2; }
+table.fine code { font-size: 5.6pt; }
 svg { display: block; width: 100%; height: auto; margin: 1mm 0; }
 footer { margin-top: 3mm; color: #444; }
 )";

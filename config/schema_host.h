@@ -68,8 +68,8 @@ inline constexpr std::array kHostOptions = {
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanup_timeout_ms>(
         {.name = "cleanup_timeout",
          .fallback = "900",
-         .help = "Seconds one cleaning may take before the device goes to 'error'. Writing zeroes "
-                 "to a large drive can need hours.",
+         .help = "Seconds that an erase may take before the device goes to 'error', and a sanitize "
+                 "that was found as many. Writing zeroes to a large drive can need hours.",
          .range = Range{60, 604800},
          .times = kMsPerS}),
     kNvme.option<&Settings::conductor, &ConductorOptions::stall_timeout_ms>(
@@ -192,6 +192,17 @@ inline constexpr std::array kHostOptions = {
              "argument, in their order, as the commands of [step:NAME] are. Exit code 0: it has "
              "it; else the same file is tried again. It is killed after 300 seconds.",
          .form = Form::path}),
+    kCertificates.option<&Settings::organization>(
+        {.name = "organization",
+         .fallback = "",
+         .help =
+             "Who answers for the erasures, as pages of certificates and reports name it. It is "
+             "not part of what is signed."}),
+    kCertificates.option<&Settings::signatory>(
+        {.name = "signatory",
+         .fallback = "",
+         .help = "Who signs such a page by hand: a name and a title. It is not part of what is "
+                 "signed."}),
     // ------------------------------------------------------------------------------------ security
     kSecurity.option<&Settings::order_key_file>(
         {.name = "order_key_file",

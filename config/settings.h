@@ -111,9 +111,11 @@ struct Settings {
   bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours
-  std::string signing_key;           // of certificates; empty: the worker's own under state_path
-  std::string mirror_dir;            // of certificates; empty: none
-  std::string mirror_command;        // gets the path of each; empty: none
+  std::string signing_key;     // of certificates; empty: the worker's own under state_path
+  std::string mirror_dir;      // of certificates; empty: none
+  std::string mirror_command;  // gets the path of each; empty: none
+  std::string organization;    // that pages name; empty: none, and the next
+  std::string signatory;
   std::string metrics_textfile;      // [metrics]; empty: none
   std::string order_key_file;        // [security]; empty: none
   std::string provider_name;         // of the root provider; empty: host_names() says

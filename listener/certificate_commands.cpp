@@ -35,36 +35,45 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   const std::string& name, const std::string& help,
                                   CertificateCommand run) {
   CLI::App* command = parent->add_subcommand(name, help);
-  CLI::Option* folder = command->add_option(
-      "--folder", options->folder, "The folder of the certificates [STATE_PATH/certificates]");
+  command->add_option("--folder", options->folder,
+                      "The folder of the certificates [STATE_PATH/certificates]");
   if (name == "show") {
     add_format(command, line, {"table", "json", "yaml", "csv", "value", "html"});
   } else if (name == "report") {
     command->add_option("-f,--format", line.format, "How to print")
-        ->check(CLI::IsMember({"table", "json", "html"}))
+        ->check(CLI::IsMember({"table", "json", "csv", "html"}))
         ->default_str("table");
   } else if (name != "head") {
     add_list_format(command, line);
   }
-  if (run == &cli::run_certificate_list) {
-    command
-        ->add_flag("--all-hosts", options->all_hosts,
-                   "List the last of each device of the fleet, as Redis has it")
-        ->excludes(folder);
-  }
   command->callback([&line, options, run] {
-    if (options->all_hosts) {
-      line.exit_code = run_in_session(line, *options, cli::run_fleet_certificates);
-      return;
-    }
     options->html = line.format == "html";
     if (options->html) line.format.clear();
     options->view = view_of(line);
     line.exit_code = run_with_settings(line, [&](const config::Settings& settings) {
+      const bool mirror = !options->folder.empty() || !settings.mirror_dir.empty();
+      if (options->all_hosts && !mirror && run == &cli::run_certificate_list) {
+        return run_in_session(line, *options, cli::run_fleet_certificates);
+      }
       return run(settings, *options, std::cout, std::cerr);
     });
   });
   return command;
+}
+
+// Which erasures: what is left out is any.
+void add_selection(CLI::App* command, cli::CertificateOptions& options, bool must_have_period) {
+  command
+      ->add_option("--from", options.from,
+                   "From this day on, 2026-11-01, or this time, 2026-11-01T06:00:00Z, UTC")
+      ->required(must_have_period);
+  command
+      ->add_option("--to", options.to,
+                   "Until this day, with all of it, or until before this time, UTC")
+      ->required(must_have_period);
+  command->add_option("--project", options.project, "Of this project's instances, by its id");
+  command->add_option("--instance", options.instance, "Of this instance, by its UUID");
+  command->add_option("--host", options.host, "Of this host");
 }
 
 void add_expect(CLI::App* command, cli::CertificateOptions& options) {
@@ -112,8 +121,14 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   CLI::App* certificate =
       app.add_subcommand("certificate", "The proof of each erasure: list, show, report, verify");
   certificate->require_subcommand(1);
-  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "list",
-                          "List the certificates of this host", &cli::run_certificate_list);
+  const auto listed = std::make_shared<cli::CertificateOptions>();
+  CLI::App* list =
+      add_certificate_command(certificate, line, listed, "list",
+                              "List the certificates of this host", &cli::run_certificate_list);
+  add_selection(list, *listed, false);
+  list->add_flag("--all-hosts", listed->all_hosts,
+                 "Of all chains in the mirror: --folder, else [certificates] mirror_dir; without "
+                 "one the last of each device of the fleet, as Redis has it");
   const auto shown = std::make_shared<cli::CertificateOptions>();
   add_certificate_command(certificate, line, shown, "show", "Show one certificate",
                           &cli::run_certificate_show)
@@ -135,11 +150,14 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       certificate, line, reported, "report",
       "A period's summary for an auditor: devices, methods, times, incidents, wear",
       &cli::run_certificate_report);
-  report->add_option("--from", reported->from, "First day, 2026-11-01, or a time, UTC")->required();
-  report->add_option("--to", reported->to, "Last day, or the time before which it ends")
-      ->required();
+  add_selection(report, *reported, true);
+  report->add_flag("--all-hosts", reported->all_hosts,
+                   "Of all chains in the mirror: --folder, else [certificates] mirror_dir");
   add_expect(report, *reported);
-  add_public_keys(report, *reported);
+  report->get_option("--expect")->excludes(report->get_option("--all-hosts"));
+  repeatable(report->add_option("--public-key", reported->public_keys,
+                                "PEM file; may be repeated [beside the signing key]; with "
+                                "--all-hosts a folder with HOST.pub of each host"));
   const auto headed = std::make_shared<cli::CertificateOptions>();
   add_public_keys(add_certificate_command(certificate, line, headed, "head",
                                           "The SHA-256 of the newest, for a time stamp",

@@ -106,6 +106,19 @@ constexpr Metric kMetrics[] = {
                  *host.oldest[state]);
            }
          }},
+    {.name = "reclaim_device_unavailable_since_timestamp_seconds",
+     .labels = "host, address, state",
+     .help = "Since when this device is in a state that has to end: pending_cleaning, cleaning (in "
+             "its present stage) or error; no sample: it is in none of them, or in maintenance.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           for (const Unavailable& device : host.unavailable) {
+             out.add_time({{"host", host.info.host},
+                           {"address", device.address},
+                           {"state", to_string(device.state)}},
+                          device.since);
+           }
+         }},
     {.name = "reclaim_devices_held",
      .labels = "host",
      .help = "Devices that an operator holds reserved.",
@@ -136,6 +149,11 @@ constexpr Metric kMetrics[] = {
            out.add({{"host", host.info.host}}, host.certificates_pending);
          }},
 };
+
+bool has_to_end(DeviceState state) {
+  return state == DeviceState::pending_cleaning || state == DeviceState::cleaning ||
+         state == DeviceState::error;
+}
 
 }  // namespace
 
@@ -194,6 +212,9 @@ void MetricsPage::count(const std::vector<Device>& devices) {
     }
     if (device.held) figures.held += 1;
     if (device.waits) figures.waiting += 1;
+    if (has_to_end(device.state)) {
+      figures.unavailable.push_back({device.address, device.state, device.state_since});
+    }
     std::optional<WallMs>& oldest = figures.oldest.at(state);
     if (!oldest || device.state_since < *oldest) oldest = device.state_since;
   }

@@ -27,12 +27,20 @@ namespace reclaim::api {
 inline constexpr std::size_t kFlows = static_cast<std::size_t>(Flow::cyborg) + 1;
 inline constexpr std::size_t kDeviceStates = static_cast<std::size_t>(DeviceState::error) + 1;
 
+// A device that has to come out of its state.
+struct Unavailable {
+  std::string address;
+  DeviceState state = DeviceState::error;
+  WallMs since;  // in it; of cleaning, in its present stage
+};
+
 // What the metrics say of one host.
 struct HostFigures {
   HostInfo info;
   bool up = false;
   std::array<std::array<std::size_t, kDeviceStates>, kFlows> devices{};
   std::array<std::optional<WallMs>, kDeviceStates> oldest{};  // since when, of the oldest in it
+  std::vector<Unavailable> unavailable;                       // without those in maintenance
   std::size_t held = 0;
   std::size_t waiting = 0;
   std::size_t maintenance = 0;

@@ -27,8 +27,8 @@ using Buckets = prometheus::Histogram::BucketBoundaries;
 Buckets cleaning_buckets() {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
-  return {10,        kMinute,   5 * kMinute, 15 * kMinute, kHour,
-          2 * kHour, 4 * kHour, 8 * kHour,   24 * kHour};
+  return {1,     2.5,       5,         10,        30,        kMinute, 5 * kMinute, 15 * kMinute,
+          kHour, 2 * kHour, 4 * kHour, 8 * kHour, 24 * kHour};
 }
 Buckets request_buckets() {
   return {0.005, 0.025, 0.1, 0.5, 2, 10};

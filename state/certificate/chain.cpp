@@ -336,9 +336,9 @@ Status CertificateChain::check_key() const {
 std::string extent_of(const ChainReport& report) {
   if (report.count == 0) return "no entry yet";
   return fmt::format(
-      "entries {} to {} (certificates: {}), whole and signed; the newest has SHA-256 "
-      "{}",
-      report.first, report.last, report.certificates, report.last_sha256);
+      "entries {} to {} ({} certificate{}), whole and signed; the newest has SHA-256 {}",
+      report.first, report.last, report.certificates, report.certificates == 1 ? "" : "s",
+      report.last_sha256);
 }
 
 Result<ChainListing> list_chain(const std::string& folder) {

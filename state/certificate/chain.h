@@ -94,7 +94,7 @@ struct ChainReport {
                        [](const ChainProblem& each) { return each.breaks; });
   }
 };
-// "entries 1 to 7 (certificates: 1), whole and signed; …", of a report without problems.
+// "entries 1 to 7 (1 certificate), whole and signed; …", of a report without problems.
 [[nodiscard]] std::string extent_of(const ChainReport& report);
 // Every file of the folder: each alone, its name, its place, the one before, the head. A key that
 // an entry endorses, signed with a key that is known by then, is known from there on; a key in

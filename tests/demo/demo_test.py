@@ -138,7 +138,7 @@ class Checks(unittest.TestCase):
             self.assertNotEqual(check.wrong_with_card(card, *bad), [], bad)
 
     def test_what_verify_says(self):
-        good = (0, "entries 1 to 1 (certificates: 1), whole and signed", 1,
+        good = (0, "entries 1 to 1 (1 certificate), whole and signed", 1,
                 "the certificate was changed")
         self.assertEqual(check.wrong_with_verification(*good), [])
         for index, bad in ((0, 1), (1, "changed"), (2, 0), (3, "whole and signed")):

@@ -43,6 +43,62 @@ class Certificates(Case):
         row = json.loads(run(certificates.ListCertificates, cloud, "--long", "-f", "json").out)[0]
         self.assertEqual(row["sanitization_class"], "purge")
 
+    def of_tenants(self, projects):
+        """A cloud of devices whose last certificates are of these projects, one a day."""
+        answers, rows = {}, []
+        for day, project in enumerate(projects, 5):
+            identifier = ID[:-2] + "%02d" % day
+            rows.append({**ROW, "id": identifier, "instance": UUID,
+                         "released_at": "2026-10-%02dT00:00:00.000Z" % day})
+            content = {"id": identifier, **({"project": project} if project else {})}
+            answers["GET /v2/certificates/" + identifier] = json.dumps(
+                {"sealed": {"sequence": 1, "key_id": "a", "certificate": content}})
+        return self.cloud({**answers, "GET /v2/certificates": json.dumps({"certificates": rows})})
+
+    def days(self, cloud, *words):
+        ran = run(certificates.ListCertificates, cloud, *words, "-f", "json")
+        return [int(row["id"][-2:]) for row in json.loads(ran.out)], ran.said
+
+    def test_all_of_a_tenant_in_a_period(self):
+        mine, other = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3", "1" * 32
+        cloud = self.of_tenants([mine, other, "", mine])
+        days, said = self.days(cloud, "--project", mine)
+        self.assertEqual(days, [5, 8])
+        self.assertIn("1 erasure names no project: whose they were is not known, and they are not "
+                      "shown", said)
+        self.assertTrue(any("earlier ones are in each host's chain" in line for line in said))
+        for words, wanted in ((("--from", "2026-10-06", "--to", "2026-10-07"), [6, 7]),
+                              (("--to", "2026-10-06T00:00:00Z"), [5]),
+                              (("--from", "2026-10-08T00:00:00.001Z"), []),
+                              (("--project", mine, "--from", "2026-10-06"), [8]),
+                              (("--instance", UUID.upper()), [5, 6, 7, 8]),
+                              (("--instance", ID), [])):
+            self.assertEqual(self.days(cloud, *words)[0], wanted, words)
+        with self.assertRaisesRegex(exceptions.CommandError, "--from: '2026-13-01' is neither"):
+            self.days(cloud, "--from", "2026-13-01")
+        with self.assertRaisesRegex(exceptions.CommandError, "exchange the two"):
+            self.days(cloud, "--from", "2026-10-02", "--to", "2026-10-01")
+
+    def test_what_was_not_returned_counts_when_it_was_verified(self):
+        rows = [{**ROW, "released_at": None}]
+        verified = {"verified_at": "2026-10-05T00:00:00.000Z"}
+        sealed = json.dumps({"sealed": {"certificate": verified}})
+        cloud = self.cloud({"GET /v2/certificates": json.dumps({"certificates": rows}),
+                            "GET /v2/certificates/" + ID: sealed})
+        self.assertEqual(len(self.days(cloud, "--from", "2026-10-05")[0]), 1)
+        self.assertEqual(len(self.days(cloud, "--from", "2026-10-06")[0]), 0)
+
+    def test_a_project_is_found_by_name_too(self):
+        mine = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3"
+        cloud = self.of_tenants([mine])
+        identity = SimpleNamespace(
+            find_project=lambda name: SimpleNamespace(id=mine) if name == "shop" else None)
+        with mock.patch("openstack.connection.Connection.identity", identity):
+            self.assertEqual(self.days(cloud, "--project", "shop")[0], [5])
+            with self.assertRaisesRegex(exceptions.CommandError, "project shoe: there is none"):
+                self.days(cloud, "--project", "shoe")
+            self.assertEqual(self.days(cloud, "--project", mine)[0], [5], "one that is deleted")
+
     def test_show_has_the_content(self):
         cloud = self.cloud({"GET /v2/certificates/" + ID: (200, SEALED)})
         shown = json.loads(run(certificates.ShowCertificate, cloud, ID, "-f", "json").out)

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "cli/certificate_list.h"
 #include "state/ledger/audit.h"
 #include "tests/unit/state/proof_fixture.h"
 
@@ -24,10 +25,11 @@ TEST_F(FleetCertificates, ARowHasItsHostFirst) {
   keep(2);
   const auto row = fleet_certificate("compute-1", "0000:c1:00.0", content(path_of(2)));
   ASSERT_TRUE(row.ok()) << row.error().what;
-  EXPECT_EQ(row->size(), fleet_certificates().columns.size());
-  EXPECT_EQ(row->at(0), Cell("compute-1"));
-  EXPECT_EQ(row->at(1), Cell(std::int64_t{2}));
-  EXPECT_EQ(row->at(5), Cell("S2"));
+  const auto cells = certificate_row(true, "compute-1", row->sequence, row->certificate);
+  EXPECT_EQ(cells.size(), certificate_table(true).columns.size());
+  EXPECT_EQ(cells.at(0), Cell("compute-1"));
+  EXPECT_EQ(cells.at(1), Cell(std::int64_t{2}));
+  EXPECT_EQ(cells.at(5), Cell("S2"));
 }
 
 TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
@@ -55,9 +57,9 @@ TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
 }
 
 TEST_F(FleetCertificates, AnIdThatTwoHaveIsNamed) {
-  Table table = fleet_certificates();
+  Table table = certificate_table(true);
   const auto row = [](const std::string& host, const std::string& id) {
-    std::vector<Cell> cells(fleet_certificates().columns.size(), Cell(""));
+    std::vector<Cell> cells(certificate_table(true).columns.size(), Cell(""));
     cells[0] = host;
     cells[2] = id;
     cells[3] = "0000:c1:00.0";

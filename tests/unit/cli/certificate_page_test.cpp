@@ -39,7 +39,8 @@ TEST(CertificatePage, SaysWhatAnAuditorAsksFor) {
       {"stage": "releasing", "at": "2026-01-01T00:00:07.000Z"}],
     "something_new": 5})");
   for (const char* text :
-       {"<p class=\"verdict\">signature not checked by this page: <code>reclaim certificate verify "
+       {"<p class=\"verdict doubt\">signature not checked by this page: <code>reclaim certificate "
+        "verify "
         "id-7<",
         "Purge: recovery is infeasible", "1.9 TB (1920000000000 bytes)",
         "<th>Global data erased</th><td>yes</td>", "<th>Duration</th><td>7.3 s</td>",
@@ -51,6 +52,40 @@ TEST(CertificatePage, SaysWhatAnAuditorAsksFor) {
         "reclaim certificate verify id-7"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
+}
+
+TEST(CertificatePage, NamesMakerMediumAndRegistersAndLeavesOutZeroesThatSayNothing) {
+  const std::string page = page_of(R"({"id": "i", "vendor_id": "144d", "product_id": "a80a",
+    "method": "sanitize_crypto", "sanitization_class": "purge", "capacity_bytes": 0,
+    "evidence": {"cdw10": 4, "scdw10": 4, "sstat": 257, "adopted": false, "bytes_zeroed": 0,
+      "commands": 0},
+    "verification": {"samples_unchanged": 0, "canaries_found": 0, "places_unreadable": 0,
+      "relaxed": [], "fit": true}})");
+  for (const char* text : {"<th>Manufacturer</th><td>Samsung, PCI vendor 0x144d</td>",
+                           "<td>0xa80a</td>", "<th>Media type</th><td>Solid-state drive, NVMe</td>",
+                           "(CDW10)</th><td>0x4</td>", "(SCDW10)</th><td>0x4</td>",
+                           "(SSTAT)</th><td>0x101</td>", "<th>Samples unchanged</th><td>0</td>",
+                           "<th>Canaries found</th><td>0</td>", "NIST SP 800-88r2", "IEEE 2883"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  for (const char* text : {"Bytes zeroed", "Commands", "Adopted", "Capacity", "Places unreadable",
+                           "Relaxed", "800-88r1"}) {
+    EXPECT_THAT(page, Not(HasSubstr(text)));
+  }
+  EXPECT_THAT(
+      page_of(R"({"id": "i", "method": "operator_steps", "vendor_id": "ffff"})"),
+      ::testing::AllOf(HasSubstr("PCI device, no drive"), HasSubstr("<td>PCI vendor 0xffff"),
+                       HasSubstr("no class of NIST SP 800-88r2")));
+}
+
+// The configuration's word is no drive's and no seal's.
+TEST(CertificatePage, WhoIssuesItIsNamedAsNoPartOfTheSeal) {
+  const auto document = json::parse(R"({"id": "i"})", 1'000);
+  const std::string page = certificate_page(*document, {}, {"A & B", "<Ada>"});
+  EXPECT_THAT(page, ::testing::AllOf(HasSubstr("it is not part of the seal"),
+                                     HasSubstr("<td>A &amp; B</td>"),
+                                     HasSubstr("<td>&lt;Ada&gt;</td>"), HasSubstr("Signature")));
+  EXPECT_THAT(page_of(R"({"id": "i"})"), Not(HasSubstr("Signature</th>")));
 }
 
 TEST(CertificatePage, WhatADriveCallsItselfIsNotObeyed) {

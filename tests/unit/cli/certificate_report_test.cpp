@@ -98,7 +98,7 @@ TEST(Report, WhatWasNotReturnedIsAnErasureOfTheDayOfItsVerification) {
   Certificate& kept = source.erasures[1].certificate;
   kept.verified_at = std::exchange(kept.released_at, WallMs{});
   kept.not_returned = "health: worn out";
-  const PeriodReport report = report_of(source, november());
+  const PeriodReport report = report_of({source}, {}, {november()});
   EXPECT_EQ(report.erasures, 2U);
   EXPECT_EQ(report.not_returned, 1U);
   ASSERT_EQ(report.methods.size(), 1U);
@@ -119,11 +119,11 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
                   line(8, AuditEvent::quarantined, "S3", "2026-12-05T00:00:00Z")};
   source.unerased = {{{"S9", DriveEvent::Kind::tenancy, "a", at("2026-11-01T01:00:00Z"), 5},
                       {"S9", DriveEvent::Kind::tenancy, "b", at("2026-11-07T01:00:00Z"), 6}}};
-  const PeriodReport report = report_of(source, november());
+  const PeriodReport report = report_of({source}, {}, {november()});
   EXPECT_EQ(report.erasures, 3U);
   EXPECT_EQ(report.bytes, 3'000'000'000'000U);
   source.erasures[1].certificate.capacity_bytes = std::numeric_limits<std::uint64_t>::max();
-  EXPECT_EQ(report_of(source, november()).bytes, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(report_of({source}, {}, {november()}).bytes, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(report.quarantines, 1U);
   EXPECT_EQ(report.unerased, 1U);
   EXPECT_EQ(report.first_sequence, 2U);
@@ -153,7 +153,7 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
 TEST(Report, LongPeriodsHaveLongerStretches) {
   ReportSource source;
   source.erasures = {erasure(1, "S1", "2026-12-31T23:59:59Z", 1)};
-  const PeriodReport report = report_of(source, *parse_period("2026-01-01", "2026-12-31"));
+  const PeriodReport report = report_of({source}, {}, {*parse_period("2026-01-01", "2026-12-31")});
   EXPECT_EQ(report.stretch_days, 12);
   EXPECT_EQ(report.stretches.size(), 31U);
   EXPECT_EQ(report.stretches.back().erasures.at("purge"), 1U);
@@ -163,25 +163,28 @@ TEST(Report, FindingsThatSayNothingAreNoWear) {
   for (const char* used : {"", "new", "-1 %", "999 %", "3.5 %"}) {
     ReportSource source;
     source.erasures = {erasure(1, "S1", "2026-11-02T00:00:00Z", 1, used)};
-    EXPECT_FALSE(report_of(source, november()).devices.at(0).used_at_last) << used;
+    EXPECT_FALSE(report_of({source}, {}, {november()}).devices.at(0).used_at_last) << used;
   }
 }
 
 TEST(ReportPage, ShowsChartsAndSaysWhatTheChainIsWorth) {
   ReportSource source;
+  ChainState chain;
   source.erasures = {erasure(1, "S1", "2026-11-02T00:00:00Z", 61'000, "47 %")};
   source.audit = {line(2, AuditEvent::quarantined, "S1", "2026-11-05T00:00:00Z")};
-  source.chain = {ChainState::Verdict::verified, "certificates 1 to 2", {}};
-  const std::string page = certificate_report_page(report_of(source, november()), "/c");
-  EXPECT_THAT(page, AllOf(HasSubstr("<p class=\"verdict\">the chain is whole and signed</p>"),
-                          HasSubstr("<b>1 erasure</b> of 1 device, 1.0 TB in all. 1 quarantine."),
-                          HasSubstr("<svg"), HasSubstr(">40 to 49 %</text>"),
-                          HasSubstr("1m1s (1m1s to 1m1s"), HasSubstr("<td>media errors</td>")));
-  source.chain = {ChainState::Verdict::broken, "1 wrong", {"2.json: changed"}};
-  EXPECT_THAT(certificate_report_page(report_of(source, november()), "/c"),
+  chain = {ChainState::Verdict::verified, "certificates 1 to 2", {}};
+  const std::string page = certificate_report_page(report_of({source}, chain, {november()}), "/c");
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("<p class=\"verdict\">the chain is whole and signed</p>"),
+                  HasSubstr("<b>1 erasure</b> of 1 device, 1.0 TB in all. 1 quarantine."),
+                  HasSubstr("<svg"), HasSubstr(">40 to 49 %</text>"),
+                  HasSubstr("1m1s (1m1s to 1m1s"), HasSubstr("<td>media errors</td>"),
+                  HasSubstr("<h2>Erasures by day</h2>"), HasSubstr("<h2>Quarantines by day</h2>")));
+  chain = {ChainState::Verdict::broken, "1 wrong", {"2.json: changed"}};
+  EXPECT_THAT(certificate_report_page(report_of({source}, chain, {november()}), "/c"),
               AllOf(HasSubstr("verdict bad\">the chain is NOT whole"),
                     HasSubstr("<p>2.json: changed</p>")));
-  EXPECT_THAT(certificate_report_page(report_of({}, november()), "/c"),
+  EXPECT_THAT(certificate_report_page(report_of({}, {}, {november()}), "/c"),
               AllOf(HasSubstr("verdict doubt"), HasSubstr("<b>0 erasures</b> of 0 devices"),
                     Not(HasSubstr("<svg"))));
 }
@@ -189,13 +192,14 @@ TEST(ReportPage, ShowsChartsAndSaysWhatTheChainIsWorth) {
 TEST(ReportPage, NothingForeignIsObeyed) {
   const std::string evil = "<script>alert(1)</script>\"'&";
   ReportSource source;
+  ChainState chain;
   source.erasures = {erasure(1, evil, "2026-11-02T00:00:00Z", 1)};
   Certificate& it = source.erasures[0].certificate;
   it.model = it.host = it.address = it.method = it.sanitization_class = evil;
   source.audit = {line(2, AuditEvent::quarantined, evil, "2026-11-05T00:00:00Z")};
   source.audit[0].entry.detail = evil;
-  source.chain = {ChainState::Verdict::broken, evil, {evil}};
-  const std::string page = certificate_report_page(report_of(source, november()), evil);
+  chain = {ChainState::Verdict::broken, evil, {evil}};
+  const std::string page = certificate_report_page(report_of({source}, chain, {november()}), evil);
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"),
                           Not(HasSubstr("<script"))));
   for (const char* foreign : {"http:", "https:", "url(", "<link", "<img", "@import", "src="}) {

@@ -109,7 +109,7 @@ TEST_F(CertificateCommands, AWholeChainIsWell) {
   EXPECT_THAT(out_.str(), HasSubstr("no entry yet"));
   keep(3);
   EXPECT_EQ(verify(), 0);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 3 (certificates: 3)"),
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 3 (3 certificates)"),
                                 HasSubstr(sha256_of(content(path_of(3))))));
   EXPECT_EQ(verify({id_of(1), path_of(2)}), 0);
   EXPECT_THAT(out_.str(),
@@ -155,7 +155,7 @@ TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
   EXPECT_EQ(verify(), 0) << out_.str();
   see("three", 1'763'660'000'000);
   EXPECT_EQ(verify(), 2);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 4 (certificates: 1), whole and signed"),
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 4 (1 certificate), whole and signed"),
                                 HasSubstr("S1 UNERASED no erasure between the tenancy of entry 3"),
                                 HasSubstr("instance three")));
   EXPECT_EQ(run(&run_audit_list, {}), 0) << err_.str();
@@ -253,7 +253,7 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
   ASSERT_EQ(revoke(), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("key " + leaked +
                                     " signed entries from 1 to 3; from entry 3 on, 1 of them "
-                                    "(certificates: 1) will be refused"));
+                                    "(1 certificate) will be refused"));
   CertificateOptions both;
   both.public_keys = {state_path_ + "/leaked.pub", key_path_ + ".pub"};
   EXPECT_EQ(run(&run_certificate_verify, both), 1);
@@ -454,7 +454,7 @@ TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {
   options.folder = state_path_ + "/copy";
   options.public_keys = {state_path_ + "/host.pub"};
   EXPECT_EQ(run(&run_certificate_verify, options), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("entries 1 to 2 (certificates: 2)"));
+  EXPECT_THAT(out_.str(), HasSubstr("entries 1 to 2 (2 certificates)"));
   EXPECT_THAT(err_.str(), IsEmpty());
 }
 

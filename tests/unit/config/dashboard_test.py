@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""The Grafana dashboard: what Grafana needs of it is there, no panels overlap, every query is one
-that promtool takes, and every metric of them is in the table of docs/metrics.md.
+"""The Grafana dashboard: what Grafana needs of it is there, no panels overlap, each panel has one
+unit, a link leads to a section of the runbook, every query is one that promtool takes, and every
+metric of them is in the table of docs/metrics.md.
 
     dashboard_test.py SOURCE
 """
@@ -21,6 +22,40 @@ def queries(panels):
             yield panel["title"], target["expr"].replace("$host", ".*")
 
 
+UNITS = {"seconds": ("s",), "ratio": ("percentunit",), "a second": ("reqps", "cps"),
+         "count": ("short",)}
+
+
+def kind_of(expr):
+    """What a query's numbers are."""
+    if re.search(r"_seconds(_bucket)?\b", expr):
+        return "seconds"
+    if "_ratio" in expr:
+        return "ratio"
+    return "a second" if "rate(" in expr else "count"
+
+
+def unit_of(panel):
+    """The unit of all its values, or of the column that has one."""
+    config = panel["fieldConfig"]
+    units = [config["defaults"].get("unit")]
+    units += [each["value"] for override in config["overrides"]
+              for each in override["properties"] if each["id"] == "unit"]
+    return next((unit for unit in units if unit), None)
+
+
+def faults_of_links(panels, source):
+    """A link leads to a section of the runbook."""
+    with open(os.path.join(source, "docs/metrics.md"), encoding="utf-8") as file:
+        sections = {line[4:].strip().lower() for line in file if line.startswith("### ")}
+    links = re.findall(r"\$\{runbook\}#(\w+)", json.dumps(panels))
+    for name in links:
+        if name not in sections:
+            yield f"docs/metrics.md has no section {name}"
+    if not links:
+        yield "no panel leads to the runbook"
+
+
 def faults_of_panels(panels):
     ids = [panel["id"] for panel in panels]
     if len(ids) != len(set(ids)):
@@ -28,8 +63,13 @@ def faults_of_panels(panels):
     taken = {}
     for panel in panels:
         title = panel["title"]
-        if panel["type"] not in ("stat", "timeseries"):
+        if panel["type"] not in ("stat", "table", "timeseries"):
             yield f"{title}: Grafana has no panel {panel['type']} without a plugin"
+        kinds = {kind_of(target["expr"]) for target in panel["targets"]}
+        if len(kinds) > 1:
+            yield f"{title} has several units: {', '.join(sorted(kinds))}"
+        if kinds <= UNITS.keys() and unit_of(panel) not in UNITS[kinds.pop()]:
+            yield f"{title}: {unit_of(panel)} is not the unit of what it shows"
         refs = [target["refId"] for target in panel["targets"]]
         if len(refs) != len(set(refs)):
             yield f"{title}: two targets have one refId"
@@ -80,6 +120,7 @@ def main(source):
     faults = [f"{key} is missing" for key in ("title", "uid", "schemaVersion", "templating")
               if not board.get(key)]
     faults += faults_of_panels(board["panels"])
+    faults += faults_of_links(board["panels"], source)
     faults += faults_of_queries(board["panels"], known)
     print("\n".join(faults) or f"{len(board['panels'])} panels, {len(known)} metrics")
     return 1 if faults or not known else 0

@@ -94,6 +94,12 @@ TEST_F(ApiMetricsTest, TellTheDevices) {
   }
   const std::string since = "reclaim_device_state_since_timestamp_seconds";
   EXPECT_THAT(text, HasSubstr(since + R"({host="compute-1",state="error"} 1600000000.500)" + "\n"));
+  const std::string each = R"(reclaim_device_unavailable_since_timestamp_seconds{host="compute-1")";
+  EXPECT_THAT(text, HasSubstr(each + R"(,address="0000:01:00.0",state="error"} 1700000000.000)"));
+  EXPECT_THAT(text, HasSubstr(each + R"(,address="0000:02:00.0",state="error"} 1600000000.500)"));
+  EXPECT_THAT(text, HasSubstr(each + R"(,address="0000:03:00.0",state="cleaning"} )"));
+  EXPECT_THAT(text, Not(HasSubstr(each + R"(,address="0000:04:00.0")"))) << "in maintenance";
+  EXPECT_THAT(text, Not(HasSubstr(each + R"(,address="0000:05:00.0")"))) << "available";
 }
 
 TEST_F(ApiMetricsTest, AreOpenMetricsForThoseWhoAskForIt) {

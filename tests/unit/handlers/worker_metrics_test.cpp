@@ -52,6 +52,14 @@ TEST_F(WorkerMetricsTest, CleaningsThatEndedByMethodAndResult) {
               HasSubstr(R"(seconds_sum{host="c1",method="sanitize_crypto",result="released"} 90)"));
 }
 
+// A crypto erase takes a few of them.
+TEST_F(WorkerMetricsTest, CleaningsOfSecondsAreToldApart) {
+  moves(Stage::releasing, Trigger::released, Stage::available);
+  for (const char* bound : {"1", "2.5", "5", "10", "30", "60"}) {
+    EXPECT_THAT(text(), HasSubstr(fmt::format(R"(result="released",le="{}"}})", bound)));
+  }
+}
+
 TEST_F(WorkerMetricsTest, StepsThatEnded) {
   moves(Stage::rechecking, Trigger::still_burned, Stage::preparing, "nvme.check_health");
   moves(Stage::preparing, Trigger::steps_done, Stage::baselining, "nvme.baseline");

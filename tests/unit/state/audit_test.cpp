@@ -400,7 +400,7 @@ TEST_F(AuditTest, EntriesAndCertificatesAreCountedApart) {
   keep_audit(entry(AuditEvent::tenancy_seen, "a", 1));
   keep(1);
   EXPECT_THAT(extent_of(*check_chain(folder_, keys())),
-              HasSubstr("entries 1 to 2 (certificates: 1), whole and signed"));
+              HasSubstr("entries 1 to 2 (1 certificate), whole and signed"));
 }
 
 TEST_F(AuditTest, AKeyThatTheFormerOneDidNotEndorseIsTold) {

@@ -1,8 +1,13 @@
 """openstack accelerator device certificate list, show, save."""
+import datetime
 import json
+import logging
 import os
+import re
 import sys
 
+from keystoneauth1 import exceptions as keystone
+from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions
 from osc_lib.cli import format_columns
 from osc_lib.command import command
@@ -14,6 +19,55 @@ VERSION = "2.6"
 SHORT = ("id", "hostname", "address", "serial", "method", "released_at")
 LONG = ("id", "sequence", "hostname", "address", "device_uuid", "model", "serial", "instance",
         "method", "sanitization_class", "released_at")
+LOG = logging.getLogger(__name__)
+DAY = datetime.timedelta(days=1)
+
+
+def _moment(option, text):
+    """A day of the calendar, or a time in UTC, and whether it is a day."""
+    for form, day in (("%Y-%m-%d", True), ("%Y-%m-%dT%H:%M:%SZ", False),
+                      ("%Y-%m-%dT%H:%M:%S.%fZ", False)):
+        try:
+            return datetime.datetime.strptime(text, form), day
+        except ValueError:
+            pass
+    raise exceptions.CommandError(
+        "%s: '%s' is neither a day like 2026-11-25 nor a time in UTC like 2026-11-25T21:00:00Z" % (
+            option, text))
+
+
+def _period(begin, end):
+    """(from, to) of two options, half-open: a day that ends it counts whole. None: open."""
+    since = _moment("--from", begin)[0] if begin else None
+    until = None
+    if end:
+        until, day = _moment("--to", end)
+        until += DAY if day else datetime.timedelta()
+    if since and until and since >= until:
+        raise exceptions.CommandError(
+            "--from %s is not before --to %s: exchange the two" % (begin, end))
+    return since, until
+
+
+def _bare(identifier):
+    return (identifier or "").lower().replace("-", "")
+
+
+def _project_id(app, named):
+    """The id of a project of that name or id, as Keystone knows it; what looks like an id is one
+    though Keystone does not know it any more, or may not be asked."""
+    try:
+        found = app.client_manager.sdk_connection.identity.find_project(named)
+    except (sdk_exceptions.SDKException, keystone.ClientException) as problem:
+        found, why = None, base.plain(problem)
+    else:
+        why = "there is none of this name or id"
+    if found:
+        return found.id
+    if re.fullmatch("[0-9a-f]{32}", _bare(named)):
+        return named
+    raise exceptions.CommandError(
+        "the project %s: %s. Give its id: certificates have that alone" % (named, why))
 
 
 def _add_id(parser):
@@ -32,8 +86,15 @@ class ListCertificates(base.Plain, command.Lister):
         parser.add_argument("--device", metavar="<device>",
                             help="Only of this device: a UUID, or HOST/PCI-ADDRESS")
         parser.add_argument("--serial", metavar="<serial>", help="Only of this drive")
+        parser.add_argument("--project", metavar="<project>", help=(
+            "Only of this project's instances: its id, or a name that Keystone knows"))
+        parser.add_argument("--instance", metavar="<uuid>", help="Only of this instance")
+        parser.add_argument("--from", dest="since", metavar="<date>", help=(
+            "From this day on, 2026-11-01, or this time, 2026-11-01T06:00:00Z, UTC"))
+        parser.add_argument("--to", dest="until", metavar="<date>", help=(
+            "Until this day, with all of it, or until before this time, UTC"))
         parser.add_argument("--limit", metavar="<number>", type=int,
-                            help="At most that many, 1 to 1000")
+                            help="Look at that many at most, 1 to 1000")
         parser.add_argument("--marker", metavar="<device>",
                             help="UUID of the last device of the page before")
         return parser
@@ -44,10 +105,57 @@ class ListCertificates(base.Plain, command.Lister):
                  "device_uuid": parsed_args.device and base.uuid_of(proxy, parsed_args.device),
                  "limit": parsed_args.limit, "marker": parsed_args.marker}
         names = LONG if parsed_args.long else SHORT
-        found = list(sdk_certificate.Certificate.list(
+        period = _period(parsed_args.since, parsed_args.until)
+        project = parsed_args.project and _project_id(self.app, parsed_args.project)
+        found = (sdk_certificate.Certificate.list(
             proxy, paginated=parsed_args.limit is None,
             **{key: value for key, value in query.items() if value is not None}))
-        return names, ([getattr(each, name) for name in names] for each in found)
+        rows = list(self.chosen(proxy, found, parsed_args.instance, period, project))
+        return names, ([getattr(each, name) for name in names] for each in rows)
+
+    @staticmethod
+    def chosen(proxy, found, instance, period, project):
+        """Those of them that are meant. The row has no project, and no time of what was not
+        returned: its text is read where one is asked for. What names no project is counted."""
+        since, until = period
+        nameless = 0
+        for each in found:
+            content, ended = {}, each.released_at
+            if instance and _bare(each.instance) != _bare(instance):
+                continue
+            if project or ((since or until) and not ended):
+                content = _content(proxy.get_sealed_certificate(each.id, each.hostname), each.id)
+                ended = ended or content.get("verified_at", "")
+            if since or until:
+                at = _moment("released_at", ended)[0]
+                if (since and at < since) or (until and at >= until):
+                    continue
+            if project and not content.get("project"):
+                nameless += 1
+            elif not project or _bare(content["project"]) == _bare(project):
+                yield each
+        if nameless:
+            LOG.warning("%d %s no project: whose they were is not known, and they are not shown",
+                        nameless, "erasure names" if nameless == 1 else "erasures name")
+        if project or instance or since or until:
+            LOG.warning("the last certificate of each device, unverified: earlier ones are in each "
+                        "host's chain (reclaim certificate report --all-hosts)")
+
+
+def _sealed(text, identifier):
+    """What is sealed in a text; its signature is not looked at."""
+    try:
+        whole = json.loads(text)["sealed"]
+        dict(whole["certificate"])
+        return whole
+    except (ValueError, KeyError, TypeError):
+        raise exceptions.CommandError(
+            "%s is not in the form of a certificate; save it and look: openstack accelerator "
+            "device certificate save %s --file -" % (identifier, identifier))
+
+
+def _content(text, identifier):
+    return _sealed(text, identifier)["certificate"]
 
 
 class ShowCertificate(base.Plain, command.ShowOne):
@@ -61,16 +169,8 @@ class ShowCertificate(base.Plain, command.ShowOne):
     def act(self, parsed_args):
         proxy = cloud.cleaning_of(self.app, VERSION, "`certificate show`")
         text = proxy.get_sealed_certificate(parsed_args.certificate, parsed_args.host)
-        try:
-            whole = json.loads(text)
-            content = whole["sealed"]["certificate"]
-            facts = {"sequence": whole["sealed"]["sequence"], "key_id": whole["sealed"]["key_id"],
-                     **content}
-        except (ValueError, KeyError, TypeError):
-            raise exceptions.CommandError(
-                "%s is not in the form of a certificate; save it and look: openstack accelerator "
-                "device certificate save %s --file -" % (parsed_args.certificate,
-                                                         parsed_args.certificate))
+        whole = _sealed(text, parsed_args.certificate)
+        facts = {"sequence": whole["sequence"], "key_id": whole["key_id"], **whole["certificate"]}
         return tuple(facts), [
             format_columns.DictColumn(value) if isinstance(value, dict) else
             format_columns.ListColumn(value) if isinstance(value, list) else value

@@ -1,0 +1,152 @@
+#include "cli/certificate_selection.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "state/base/log.h"
+#include "state/base/text.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::size_t kDayChars = 10;  // of "2026-11-25"
+
+// An end of the period, and whether it names a whole day.
+struct PeriodEnd {
+  WallMs at;
+  bool day = false;
+};
+
+Result<PeriodEnd> parse_moment(std::string_view option, const std::string& text) {
+  const bool day = text.size() == kDayChars;
+  const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
+  // What is no day of the calendar comes out as another one.
+  if (at.ok() && to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return PeriodEnd{*at, day};
+  return Error{Errc::invalid,
+               fmt::format("{}: '{}' is neither a day like 2026-11-25 nor a time in UTC like "
+                           "2026-11-25T21:00:00Z",
+                           option, printable_excerpt(text))};
+}
+
+Result<WallMs> begin_of(const std::string& text) {
+  const auto begin = parse_moment("--from", text);
+  return begin.ok() ? Result<WallMs>(begin->at) : Result<WallMs>(begin.error());
+}
+
+Result<WallMs> end_of(const std::string& text) {
+  const auto end = parse_moment("--to", text);
+  if (!end.ok()) return end.error();
+  return WallMs{end->at.ms + (end->day ? kDayMs : 0)};
+}
+
+std::string without_dashes(std::string_view id) {
+  std::string out = lower(id);
+  std::erase(out, '-');
+  return out;
+}
+
+bool same_id(std::string_view a, std::string_view b) {
+  return without_dashes(a) == without_dashes(b);
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+Result<Period> parse_period(const std::string& from, const std::string& to) {
+  const auto begin = begin_of(from);
+  if (!begin.ok()) return begin.error();
+  const auto end = end_of(to);
+  if (!end.ok()) return end.error();
+  if (*begin < *end) return Period{*begin, *end};
+  return Error{Errc::invalid,
+               fmt::format("--from {} is not before --to {}: exchange the two", from, to)};
+}
+
+bool Selection::of_tenant(const std::string& project_id, const std::string& instance_id) const {
+  return (project.empty() || same_id(project, project_id)) &&
+         (instance.empty() || same_id(instance, instance_id));
+}
+
+Result<Selection> selection_of(const CertificateOptions& options) {
+  Selection selection;
+  selection.project = options.project;
+  selection.instance = options.instance;
+  selection.host = options.host;
+  if (!options.from.empty() && !options.to.empty()) {
+    const auto period = parse_period(options.from, options.to);
+    if (!period.ok()) return period.error();
+    selection.period = *period;
+  } else if (!options.from.empty()) {
+    const auto begin = begin_of(options.from);
+    if (!begin.ok()) return begin.error();
+    selection.period.from = *begin;
+  } else if (!options.to.empty()) {
+    const auto end = end_of(options.to);
+    if (!end.ok()) return end.error();
+    selection.period.to = *end;
+  }
+  return selection;
+}
+
+bool selects(const Selection& selection, const std::string& host, const Certificate& certificate,
+             LeftOut& left_out) {
+  if (!selection.period.has(certificate.ended_at())) return false;
+  if (!selection.host.empty() && selection.host != host) return false;
+  if (selection.of_tenant(certificate.project, certificate.instance)) return true;
+  const auto& heard = certificate.heard;
+  if (!selection.instance.empty() && certificate.instance.empty() &&
+      std::any_of(heard.begin(), heard.end(),
+                  [&](const std::string& each) { return same_id(each, selection.instance); })) {
+    left_out.heard += 1;
+  } else if (!selection.project.empty() && certificate.project.empty() &&
+             selection.of_tenant(selection.project, certificate.instance)) {
+    left_out.no_project += 1;
+  }
+  return false;
+}
+
+std::vector<std::string> remarks(const LeftOut& left_out) {
+  std::vector<std::string> said;
+  if (left_out.no_project > 0) {
+    said.push_back(
+        fmt::format("{} no project: whose they were is not known, and they are not shown",
+                    counted(left_out.no_project, "erasure names", "erasures name")));
+  }
+  if (left_out.heard > 0) {
+    said.push_back(fmt::format(
+        "{} of a tenancy that nobody saw, and this instance is among those that were only heard "
+        "of: that proves nothing, and they are not shown",
+        counted(left_out.heard, "erasure is", "erasures are")));
+  }
+  return said;
+}
+
+void say_selected(const Selection& selection, bool found_none, const LeftOut& left_out,
+                  std::ostream& err) {
+  for (const std::string& said : remarks(left_out)) err << said << '\n';
+  if (!found_none) return;
+  if (!selection.host.empty()) {
+    err << fmt::format("no erasure here is of the host '{}': --all-hosts reads those of others\n",
+                       printable_excerpt(selection.host));
+  }
+  if (!selection.project.empty()) {
+    err << fmt::format(
+        "no erasure here is of the project '{}': certificates have a project's id, which "
+        "`openstack project show NAME -f value -c id` prints\n",
+        printable_excerpt(selection.project));
+  }
+  if (!selection.instance.empty()) {
+    err << fmt::format("no erasure here is of the instance '{}': certificates have its UUID\n",
+                       printable_excerpt(selection.instance));
+  }
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,249 @@
+// reclaim certificate list|report of a tenant, over one chain and over a mirror of several hosts.
+#include "cli/certificate_selection.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "state/base/json.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kProject = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3";
+constexpr const char* kOther = "11112222333344445555666677778888";
+constexpr const char* kInstance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
+
+WallMs at(const std::string& text) {
+  return *from_iso8601(text);
+}
+
+Certificate erased(const std::string& project, const std::string& released) {
+  Certificate it;
+  it.project = project;
+  it.instance = kInstance;
+  it.released_at = at(released);
+  return it;
+}
+
+TEST(Selection, ARangeIsWholeDaysOrEndsBeforeATime) {
+  CertificateOptions options;
+  options.from = "2026-10-01";
+  options.to = "2026-10-31";
+  const Selection october = *selection_of(options);
+  EXPECT_FALSE(october.period.has(at("2026-09-30T23:59:59.999Z")));
+  EXPECT_TRUE(october.period.has(at("2026-10-01T00:00:00Z")));
+  EXPECT_TRUE(october.period.has(at("2026-10-31T23:59:59.999Z")));
+  EXPECT_FALSE(october.period.has(at("2026-11-01T00:00:00Z")));
+  options.to = "2026-10-31T06:00:00Z";
+  EXPECT_TRUE(selection_of(options)->period.has(at("2026-10-31T05:59:59.999Z")));
+  EXPECT_FALSE(selection_of(options)->period.has(at("2026-10-31T06:00:00Z")));
+  options.to.clear();
+  EXPECT_TRUE(selection_of(options)->period.has(at("2036-10-31T06:00:00Z")));
+  EXPECT_FALSE(selection_of(options)->period.has(at("2026-09-30T23:59:59Z")));
+  options.from.swap(options.to);
+  EXPECT_FALSE(selection_of(options)->period.has(at("2026-10-02T00:00:00Z")));
+  EXPECT_TRUE(selection_of(options)->period.has(at("2016-10-01T00:00:00Z")));
+  for (const char* bad : {"2026-13-01", "31.10.2026"}) {
+    options.to = bad;
+    EXPECT_THAT(selection_of(options).error().what, HasSubstr("--to: '"));
+    CertificateOptions other;
+    other.from = bad;
+    EXPECT_THAT(selection_of(other).error().what, HasSubstr("--from: '"));
+  }
+}
+
+TEST(Selection, FiltersComposeAndIdsAreComparedAsIds) {
+  LeftOut left_out;
+  const Certificate mine = erased(kProject, "2026-10-05T00:00:00Z");
+  Selection asked;
+  asked.project = "8D0E5B2C-1a47-4f6d-9b3e-7c5a90f1e2d3";
+  EXPECT_TRUE(selects(asked, "c1", mine, left_out));
+  asked.instance = "A11A5487696B4D4EA4876B9EC9D7E458";
+  EXPECT_TRUE(selects(asked, "c1", mine, left_out));
+  asked.host = "c2";
+  EXPECT_FALSE(selects(asked, "c1", mine, left_out));
+  asked.host = "c1";
+  asked.period.from = at("2026-10-05T00:00:00.001Z");
+  EXPECT_FALSE(selects(asked, "c1", mine, left_out));
+  asked.period.from = mine.released_at;
+  EXPECT_TRUE(selects(asked, "c1", mine, left_out));
+  EXPECT_FALSE(selects(asked, "c1", erased(kOther, "2026-10-05T00:00:00Z"), left_out));
+  asked.instance = kProject;
+  EXPECT_FALSE(selects(asked, "c1", mine, left_out));
+  EXPECT_THAT(remarks(left_out), IsEmpty());
+}
+
+TEST(Selection, WhatNamesNoProjectIsCountedAndWhatWasOnlyHeardOfIsNotShown) {
+  LeftOut left_out;
+  Selection asked;
+  asked.project = kProject;
+  const Certificate nameless = erased("", "2026-10-05T00:00:00Z");
+  EXPECT_FALSE(selects(asked, "c1", nameless, left_out));
+  EXPECT_THAT(remarks(left_out), ::testing::ElementsAre(HasSubstr("1 erasure names no project")));
+  asked.period.from = at("2026-10-06T00:00:00Z");
+  EXPECT_FALSE(selects(asked, "c1", nameless, left_out));
+  EXPECT_EQ(left_out.no_project, 1U) << "one of another period";
+  asked = {};
+  asked.instance = kInstance;
+  Certificate unseen = nameless;
+  unseen.instance.clear();
+  unseen.heard = {"b22b5487-696b-4d4e-a487-6b9ec9d7e458", kInstance};
+  EXPECT_FALSE(selects(asked, "c1", unseen, left_out));
+  EXPECT_THAT(remarks(left_out), ::testing::Contains(HasSubstr("only heard of: that proves")));
+}
+
+// Two hosts, each with its key; the mirror has a folder of each.
+class Mirror : public proof::ProofTest {
+ protected:
+  Mirror() {
+    std::filesystem::create_directories(mirror_);
+    std::filesystem::create_directories(keys_);
+    write(mirror_ + "/README", "not a host");
+    std::filesystem::create_directory_symlink("/", mirror_ + "/link");
+    add("compute-1", {{kProject, "2026-10-05T10:00:00Z"}, {kOther, "2026-10-06T10:00:00Z"}});
+    add("compute-2", {{kProject, "2026-10-07T10:00:00Z"},
+                      {"", "2026-10-08T10:00:00Z"},
+                      {kProject, "2026-11-01T00:00:00Z"}});
+  }
+
+  void add(const std::string& host, const std::vector<std::pair<std::string, std::string>>& has) {
+    const SigningKey key = key_named(host);
+    const CertificateChain chain{mirror_ + "/" + host, key};
+    for (const auto& [project, released] : has) {
+      Certificate it = *decode_certificate(certificate_text(++made_));
+      it.host = host;
+      it.project = project;
+      it.instance = kInstance;
+      it.verified_at = it.released_at = at(released);
+      it.started_at = WallMs{it.released_at.ms - 60'000};
+      ASSERT_TRUE(chain.keep(it.id, encode_certificate(it)).ok());
+    }
+    write(keys_ + "/" + host + ".pub", *key.public_key().pem());
+  }
+
+  template <typename Command>
+  int run(Command command, const CertificateOptions& asked, Format format = Format::json) {
+    config::Settings settings;
+    settings.state_path = state_path_;
+    settings.mirror_dir = mirror_;
+    CertificateOptions options = asked;
+    options.all_hosts = true;
+    options.view.format = format;
+    if (options.from.empty()) {
+      options.from = "2026-10-01";
+      options.to = "2026-10-31";
+    }
+    out_.str("");
+    err_.str("");
+    return command(settings, options, out_, err_);
+  }
+  [[nodiscard]] CertificateOptions of_project() const {
+    CertificateOptions options;
+    options.public_keys = {keys_};
+    options.project = kProject;
+    return options;
+  }
+
+  const std::string mirror_ = state_path_ + "/mirror";
+  const std::string keys_ = state_path_ + "/keys";
+  int made_ = 0;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(Mirror, AllErasuresOfATenantInOctober) {
+  ASSERT_EQ(run(&run_certificate_list, of_project(), Format::csv), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("compute-1\",1,\"" + id_of(1)),
+                                HasSubstr("compute-2\",1,\"" + id_of(3)), Not(HasSubstr(kOther)),
+                                Not(HasSubstr(id_of(4))), Not(HasSubstr(id_of(5)))));
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("1 erasure names no project"),
+                                HasSubstr("the chains of 2 hosts: compute-1, compute-2;")));
+  ASSERT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+  const auto shown = json::parse(out_.str(), 100'000);
+  ASSERT_TRUE(shown.ok()) << out_.str();
+  EXPECT_EQ((*shown)["erasures"].GetInt(), 2);
+  EXPECT_EQ((*shown)["names_no_project"].GetInt(), 1);
+  EXPECT_STREQ((*shown)["project"].GetString(), kProject);
+  EXPECT_STREQ((*shown)["chain"].GetString(), "verified");
+  EXPECT_EQ((*shown)["certificates"].Size(), 2U);
+  ASSERT_EQ(run(&run_certificate_report, of_project(), Format::csv), 0);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"Host\",\"Sequence\",\"ID\""), HasSubstr(id_of(1)),
+                                HasSubstr(id_of(3)), Not(HasSubstr(id_of(2)))));
+  CertificateOptions page = of_project();
+  page.html = true;
+  ASSERT_EQ(run(&run_certificate_report, page), 0);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("Project <code>" + std::string(kProject)), HasSubstr(id_of(3)),
+                    HasSubstr("1 erasure names no project"), HasSubstr("host compute-2: entries")));
+}
+
+TEST_F(Mirror, AHostAlone) {
+  CertificateOptions options = of_project();
+  options.host = "compute-2";
+  ASSERT_EQ(run(&run_certificate_list, options), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr(id_of(3)), Not(HasSubstr("compute-1"))));
+  options.host = "compute-9";
+  EXPECT_EQ(run(&run_certificate_list, options), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("has no folder of the host compute-9"));
+}
+
+TEST_F(Mirror, AProjectsNameIsNotTakenForOneWithoutErasures) {
+  CertificateOptions options = of_project();
+  options.project = "web-shop";
+  ASSERT_EQ(run(&run_certificate_list, options), 0);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("is of the project 'web-shop'"),
+                                HasSubstr("`openstack project show NAME -f value -c id`")));
+}
+
+TEST_F(Mirror, AChainOfAnotherHostsKeyProvesNothing) {
+  write(keys_ + "/compute-2.pub", *key_named("compute-1").public_key().pem());
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"broken\""));
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("not whole: 1 of 2 chains are whole"),
+                                HasSubstr("host compute-2: ")));
+  EXPECT_EQ(run(&run_certificate_report, of_project(), Format::csv), 1);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("2026-10-05T10:00:00.000Z\",\"verified\""),
+                                HasSubstr("2026-10-07T10:00:00.000Z\",\"broken\"")));
+  std::filesystem::remove(keys_ + "/compute-2.pub");
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"not_checked\""));
+  EXPECT_THAT(err_.str(), HasSubstr("the host's public key is needed"));
+  CertificateOptions no_keys = of_project();
+  no_keys.public_keys.clear();
+  EXPECT_EQ(run(&run_certificate_report, no_keys), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("--public-key FOLDER"));
+}
+
+// Its root may write there what it likes: it is shown under the name of the chain that has it.
+TEST_F(Mirror, NoHostSpeaksForAnother) {
+  add("compute-3", {{kProject, "2026-10-09T10:00:00Z"}});
+  std::filesystem::rename(mirror_ + "/compute-3", mirror_ + "/compute-4");
+  std::filesystem::rename(keys_ + "/compute-3.pub", keys_ + "/compute-4.pub");
+  ASSERT_EQ(run(&run_certificate_list, of_project()), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("compute-4"), Not(HasSubstr("compute-3"))));
+  ASSERT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("compute-4"), Not(HasSubstr("compute-3"))));
+}
+
+TEST_F(Mirror, NoMirrorIsSaid) {
+  config::Settings settings;
+  CertificateOptions options = of_project();
+  options.all_hosts = true;
+  EXPECT_EQ(run_certificate_list(settings, options, out_, err_), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("name the mirror with --folder"));
+  options.folder = state_path_ + "/nowhere";
+  EXPECT_EQ(run_certificate_list(settings, options, out_, err_), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("No such file or directory"));
+}
+
+}  // namespace
+}  // namespace reclaim::cli
