@@ -28,8 +28,9 @@ struct DeviceListOptions {
 struct DeviceShowOptions {
   View view;
   std::string host;       // empty: this host
-  std::string device;     // address, UUID or serial number
+  std::string device;     // as is_named() takes it
   bool timeline = false;  // its last cleaning, a row a transition, instead of the record
+  bool all = false;       // every field; programs and -c get them anyway
 };
 [[nodiscard]] int run_device_show(Session& session, const DeviceShowOptions& options,
                                   std::ostream& out, std::ostream& err);

@@ -86,6 +86,16 @@ Result<int> show(Session& session, const StatusOptions& options, Journals& journ
   return status.healthy() ? 0 : kAttentionExit;
 }
 
+// What the fleet does meanwhile: each worker writes its records before it acts on them.
+Error with_consequence(Error error) {
+  if (error.code == Errc::unavailable) {
+    error.what +=
+        "; a worker that does not reach it either begins no cleaning and releases nothing until it "
+        "answers (`reclaim doctor` on its host tells)";
+  }
+  return error;
+}
+
 }  // namespace
 
 int run_status(Session& session, const StatusOptions& options, std::ostream& out,
@@ -93,7 +103,7 @@ int run_status(Session& session, const StatusOptions& options, std::ostream& out
   Journals journals;
   for (;;) {
     const auto code = show(session, options, journals, out);
-    if (!code) static_cast<void>(complain(err, code.error()));
+    if (!code) static_cast<void>(complain(err, with_consequence(code.error())));
     if (!options.watch) return code ? *code : 1;
     session.run_until([] { return false; }, kWatchEveryMs);
   }

@@ -1,6 +1,10 @@
 #include "handlers/drive_wear.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string>
+#include <vector>
 
 #include "state/base/json.h"
 #include "state/base/text.h"
@@ -39,6 +43,14 @@ DriveWear wear_of(std::string_view findings) {
     }
   }
   return wear;
+}
+
+std::string wear_text(const DriveWear& wear) {
+  std::vector<std::string> parts;
+  if (wear.used_percent) parts.push_back(fmt::format("{} % used", *wear.used_percent));
+  if (wear.spare_percent) parts.push_back(fmt::format("{} % spare", *wear.spare_percent));
+  if (wear.media_errors) parts.push_back(fmt::format("{} media errors", *wear.media_errors));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string said_to_be_kept(std::string_view findings) {

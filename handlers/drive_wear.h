@@ -16,6 +16,8 @@ struct DriveWear {
   std::optional<std::uint64_t> media_errors;
 };
 [[nodiscard]] DriveWear wear_of(std::string_view findings);
+// "3 % used, 100 % spare, 0 media errors"; empty: nothing is known.
+[[nodiscard]] std::string wear_text(const DriveWear& wear);
 
 // What the health step said of a drive that is going to be erased and not returned; empty: nothing.
 [[nodiscard]] std::string said_to_be_kept(std::string_view findings);

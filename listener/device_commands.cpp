@@ -4,6 +4,8 @@
 namespace reclaim::listener {
 namespace {
 
+constexpr const char* kDeviceHelp = "PCI address, nvmeN, UUID or serial number";
+
 CLI::IsMember a_state() {
   return CLI::IsMember({"available", "allocated", "pending_cleaning", "cleaning", "error"});
 }
@@ -24,9 +26,12 @@ void add_device_list(CLI::App* device, CommandLine& line) {
 
 void add_device_show(CLI::App* device, CommandLine& line) {
   auto options = std::make_shared<cli::DeviceShowOptions>();
-  CLI::App* show = device->add_subcommand("show", "Show all that is recorded of a device");
-  show->add_option("DEVICE", options->device, "PCI address, UUID or serial number")->required();
+  CLI::App* show =
+      device->add_subcommand("show", "Show what a device is, since when, why, and what to do");
+  show->add_option("DEVICE", options->device, kDeviceHelp)->required();
   show->add_option("--host", options->host, "The host of the device [this host]");
+  show->add_flag("--all", options->all,
+                 "Show all that is recorded; so do -c and the other formats");
   show->add_flag("--timeline", options->timeline,
                  "When each transition of its last cleaning was, and what it took");
   add_format(show, line);
@@ -35,8 +40,7 @@ void add_device_show(CLI::App* device, CommandLine& line) {
 
 // Which devices an order is for; `many`: several may be.
 void add_choice(CLI::App* command, cli::DeviceCommandOptions& options, bool many) {
-  CLI::Option* named =
-      command->add_option("DEVICE", options.choice.devices, "PCI address, UUID or serial number");
+  CLI::Option* named = command->add_option("DEVICE", options.choice.devices, kDeviceHelp);
   CLI::Option* host =
       command->add_option("--host", options.choice.hosts, "The host of the device [this host]");
   if (!many) {

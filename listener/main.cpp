@@ -12,6 +12,7 @@
 #include "listener/broker_check.h"
 #include "listener/command_line.h"
 #include "listener/completion.h"
+#include "listener/mistake.h"
 #include "listener/process.h"
 #include "state/base/spdlog_logger.h"
 #include "state/device/machine.h"
@@ -237,18 +238,6 @@ std::string version_text() {
   std::string text = std::string("reclaim ") + kVersion;
   if (*kCompiledIn != '\0') text += std::string("\ncompiled in: ") + kCompiledIn;
   return text;
-}
-
-// CLI11's own words, but for what it does not understand: it would only say what it misses. Every
-// mistake of the caller's ends with 2.
-int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
-  const bool asked_for_help = error.get_exit_code() == 0;
-  const std::vector<std::string> not_understood = app.remaining(true);
-  if (asked_for_help || not_understood.empty()) return app.exit(error) == 0 ? 0 : 2;
-  const std::string& word = not_understood.front();
-  std::cerr << "reclaim: unknown " << (word.starts_with('-') ? "option" : "argument") << " '"
-            << word << "'; see --help\n";
-  return 2;
 }
 
 // Runs a command; of serve and api, says in `line` what to run.
