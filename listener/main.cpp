@@ -16,6 +16,7 @@
 #include "listener/process.h"
 #include "state/base/spdlog_logger.h"
 #include "state/device/machine.h"
+#include "state/device/machine_dot.h"
 #include "version.h"
 
 namespace reclaim::listener {
@@ -228,7 +229,21 @@ void add_machine(CLI::App& app, CommandLine& line) {
   machine->add_option("-f,--format", line.format, "How to print")
       ->check(CLI::IsMember({"text", "markdown", "dot"}))
       ->default_str("text");
-  machine->callback([&line] {
+  const auto view = std::make_shared<std::string>("all");
+  machine
+      ->add_option("--view", *view,
+                   "With -f dot: main (the way of a device, where it waits, error), or all")
+      ->check(CLI::IsMember({"main", "all"}))
+      ->default_str("all");
+  machine->callback([&line, view] {
+    if (*view == "main") {
+      if (line.format != "dot") {
+        line.exit_code = complain(Error{Errc::invalid, "machine --view main is for -f dot"});
+        return;
+      }
+      std::cout << render_machine_dot(MachineView::main);
+      return;
+    }
     const auto text = render_machine(line.format.empty() ? "text" : line.format);
     std::cout << *text;
   });
