@@ -22,6 +22,7 @@ struct DeviceListOptions {
   std::vector<std::string> states;  // empty: all
   bool longer = false;              // more columns
 };
+  int worn = -1;  // only drives that are so far worn, in per cent, the worst first; -1: all
 [[nodiscard]] int run_device_list(Session& session, const DeviceListOptions& options,
                                   std::ostream& out, std::ostream& err);
 

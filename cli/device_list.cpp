@@ -11,11 +11,15 @@
 #include "cli/device_summary.h"
 #include "cli/device_targets.h"
 #include "cli/records.h"
+#include "handlers/drive_wear.h"
 #include "state/base/fields.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
+
+constexpr const char* kUsed = "Used %";
+constexpr const char* kSpare = "Spare %";
 
 int print(const Result<std::string>& text, std::ostream& out, std::ostream& err) {
   if (!text) return complain(err, text.error());
@@ -32,6 +36,7 @@ Cell progress_of(const Record& record) {
 }
 
 bool is_shown(const Record& record, const DeviceListOptions& options) {
+  if (options.worn >= 0 && !is_worn(wear_of(record.findings), options.worn)) return false;
   const std::string_view state = to_string(device_state(record.stage));
   return options.states.empty() ||
          std::find(options.states.begin(), options.states.end(), state) != options.states.end();
@@ -62,14 +67,30 @@ std::vector<Cell> row_of(const Record& record, const DeviceListOptions& options,
     }
   }
   row.emplace_back(note_of(record));
+  const DriveWear wear = wear_of(record.findings);
+  row.push_back(wear.used_percent ? Cell(std::int64_t{*wear.used_percent}) : Cell());
+  row.push_back(wear.spare_percent ? Cell(std::int64_t{*wear.spare_percent}) : Cell());
   return row;
+}
+
+void worst_first(std::vector<Record>& records) {
+  std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+    return worn_percent(wear_of(a.findings)) > worn_percent(wear_of(b.findings));
+  });
 }
 
 // An empty list says why it may be empty.
 void say_empty(Session& session, const DeviceListOptions& options,
                const std::vector<std::string>& hosts, std::size_t hidden, std::ostream& err) {
-  const std::string whose =
-      options.all_hosts ? std::string("any host") : fmt::format("host {}", fmt::join(hosts, ", "));
+  const std::string whose = options.all_hosts ? std::string("any host")
+                                : fmt::format("host {}", fmt::join(hosts, ", "));
+  if (hidden > 0 && options.worn >= 0) {
+    err << visible(fmt::format("no drive of {} is known to be worn by {} %: each tells of its wear "
+                               "when it is cleaned",
+                               whose, options.worn))
+        << '\n';
+    return;
+  }
   if (hidden > 0) {
     err << visible(fmt::format("no device of {} is {}; {} in other states", whose,
                                fmt::join(options.states, " or "), hidden))
@@ -104,8 +125,15 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
       table.columns.emplace_back(name);
     }
   }
-  table.columns.emplace_back("Note");
+  for (const char* name : {"Note", kUsed, kSpare}) table.columns.emplace_back(name);
+  if (options.worn < 0) {
+    table.spare.insert(table.spare.begin() + 1, {kUsed, kSpare});
+  } else {
+    table.spare = {"Note",       "Since",    "ARQ", "Instance", "Type", "Flow",
+                   "Clean Step", "Progress", "Age", "Model",    "Host", "Serial"};
+  }
   const WallMs now = session.clock().now().wall;
+  std::vector<Record> shown;
   std::size_t hidden = 0;
   bool good = true;
   for (const std::string& host : *hosts) {
@@ -118,14 +146,16 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
     }
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });
-    for (const Record& record : *records) {
+    for (Record& record : *records) {
       if (is_shown(record, options)) {
-        table.rows.push_back(row_of(record, options, now));
+        shown.push_back(std::move(record));
       } else {
         hidden += 1;
       }
     }
   }
+  if (options.worn >= 0) worst_first(shown);
+  for (const Record& record : shown) table.rows.push_back(row_of(record, options, now));
   if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
   const int printed = print(format_list(table, options.view), out, err);
   return good ? printed : 1;

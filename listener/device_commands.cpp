@@ -1,6 +1,8 @@
 // The command line of `reclaim device` and `reclaim host`.
 #include "listener/command_line.h"
 
+#include "handlers/drive_wear.h"
+
 namespace reclaim::listener {
 namespace {
 
@@ -21,6 +23,12 @@ void add_device_list(CLI::App* device, CommandLine& line) {
           ->check(a_state()));
   list->add_flag("--long", options->longer, "More columns");
   add_list_format(list, line);
+  list->add_option("--worn", options->worn,
+                   "Only drives near their end, the worst first: so many per cent of their life "
+                   "used, or of their spare gone [80]")
+      ->expected(0, 1)
+      ->default_str(std::to_string(kWornPercent))
+      ->check(CLI::Range(0, 255));
   runs(list, line, options, cli::run_device_list);
 }
 

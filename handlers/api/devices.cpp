@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "handlers/api/json.h"
+#include "handlers/drive_wear.h"
 #include "state/base/embedded_json.h"
 #include "state/base/log.h"
 #include "state/device/tagged_device.h"
@@ -65,6 +66,15 @@ void put_running_step(JsonWriter& writer, std::string_view name) {
   writer.EndObject();
 }
 
+void put_number_or_null(JsonWriter& writer, std::string_view key, std::optional<int> number) {
+  put_key(writer, key);
+  if (number) {
+    writer.Int(*number);
+  } else {
+    writer.Null();
+  }
+}
+
 // Of the device itself, from kVersionCleaning on.
 void put_cleaning(JsonWriter& writer, const Record& record) {
   put_key(writer, "held");
@@ -80,6 +90,9 @@ void put_cleaning(JsonWriter& writer, const Record& record) {
   writer.StartArray();
   for (const std::string& tag : record.tags) put(writer, tag);
   writer.EndArray();
+  const DriveWear wear = wear_of(record.findings);
+  put_number_or_null(writer, "percentage_used", wear.used_percent);
+  put_number_or_null(writer, "available_spare", wear.spare_percent);
 }
 
 // What is in Redis as a JSON text; an empty object when there is none that can be read.

@@ -60,6 +60,28 @@ TEST(FleetStatus, AFleetThatIsWellNeedsNoAttention) {
   EXPECT_THAT(text, Not(HasSubstr("attention")));
 }
 
+TEST(FleetStatus, WornDrivesAreShownAndNeedNoAttention) {
+  HostState worn = host("c1");
+  worn.records = {device("c1", "0000:c1:00.0", Stage::available, kHourMs),
+                    device("c1", "0000:c2:00.0", Stage::available, kHourMs),
+                    device("c1", "0000:c3:00.0", Stage::available, kHourMs)};
+  const auto wears = [](Record& record, const std::string& used, const std::string& spare) {
+    record.findings = R"({"nvme.check_health":[{"surface":"percentage_used","found":")" + used +
+                      R"( %"},{"surface":"available_spare","found":")" + spare +
+                      R"( %, threshold 10 %"}]})";
+  };
+  wears(worn.records[0], "79", "21");
+  wears(worn.records[1], "85", "100");
+  wears(worn.records[2], "3", "9");
+  const FleetStatus status = look({worn});
+  EXPECT_TRUE(status.healthy());
+  const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("Near their end, the worst first\n"
+                              "  c1 0000:c3:00.0: 3 % used, 9 % spare\n"
+                              "  c1 0000:c2:00.0: 85 % used, 100 % spare\n"));
+  EXPECT_THAT(text, Not(HasSubstr("79 % used")));
+}
+
 TEST(FleetStatus, WorkersThatAreNotThereAreNamedWithTheRemedy) {
   HostState stopped = host("c1");
   stopped.info.stopped = true;
