@@ -284,7 +284,11 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
   if (!listing.ok()) return complain(err, listing.error());
   Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Project", "Detail"},
               {},
-              {"Project"}};
+              {"Project", "Instance", "Sequence", "Address", "Serial"}};
+  const bool for_people = options.view.format == Format::table;
+  const auto at_text = [for_people](WallMs at) {
+    return for_people ? to_iso8601_seconds(at) : to_iso8601(at);
+  };
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
@@ -292,7 +296,7 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       if (const auto it = decode_certificate(opened->content); it.ok()) {
         table.rows.push_back(
-            {sequence, to_iso8601(it->ended_at()), std::string("erased"), it->address, it->serial,
+            {sequence, at_text(it->ended_at()), std::string("erased"), it->address, it->serial,
              it->instance, it->project,
              fmt::format("{}, {}; certificate {}", it->method,
                          it->returned() ? "released" : "not returned: " + it->not_returned,
@@ -301,7 +305,7 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
       }
     } else if (opened.ok()) {
       if (const auto it = decode_audit(opened->content); it.ok()) {
-        table.rows.push_back({sequence, to_iso8601(it->at), std::string(to_string(it->event)),
+        table.rows.push_back({sequence, at_text(it->at), std::string(to_string(it->event)),
                               it->address, it->serial, it->instance, it->project, detail_of(*it)});
         continue;
       }

@@ -1,4 +1,4 @@
-// reclaim device list|show.
+// reclaim device list.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,43 +8,23 @@
 
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/device_summary.h"
 #include "cli/device_targets.h"
-#include "cli/record_cells.h"
 #include "cli/records.h"
-#include "cli/timeline_show.h"
 #include "handlers/drive_wear.h"
-#include "handlers/survey/plan.h"
-#include "handlers/survey/strictest.h"
 #include "state/base/fields.h"
-#include "state/base/log.h"
-#include "state/base/text.h"
 #include "state/base/visible.h"
-#include "state/device/tagged_device.h"
 
 namespace reclaim::cli {
 namespace {
+
+constexpr const char* kUsed = "Used %";
+constexpr const char* kSpare = "Spare %";
 
 int print(const Result<std::string>& text, std::ostream& out, std::ostream& err) {
   if (!text) return complain(err, text.error());
   out << *text;
   return 0;
-}
-
-// What an operator should know at a glance: the error, what it waits for, whose hand is on it.
-std::string note_of(const Record& record) {
-  std::string note;
-  if (record.maintenance) {
-    const bool on_offer = record.stage == Stage::available && !record.held;
-    note = on_offer ? "maintenance, not reserved yet" : "maintenance, reserved";
-  } else if (record.held) {
-    note = "held by an operator";
-  }
-  if (record.cyborg_status == "maintaining") {
-    note += note.empty() ? "disabled in Cyborg" : ", disabled in Cyborg";
-  }
-  const std::string& text = record.stage == Stage::error ? record.last_error : record.waiting_for;
-  if (!text.empty()) note += note.empty() ? text : ": " + text;
-  return note;
 }
 
 Cell progress_of(const Record& record) {
@@ -55,12 +35,8 @@ Cell progress_of(const Record& record) {
   return std::round(record.progress_percent * 10) / 10;
 }
 
-// Of an available device the record still names its last tenant.
-std::string tenant_of(const Record& record) {
-  return record.stage == Stage::available ? std::string() : record.instance;
-}
-
 bool is_shown(const Record& record, const DeviceListOptions& options) {
+  if (options.worn >= 0 && !is_worn(wear_of(record.findings), options.worn)) return false;
   const std::string_view state = to_string(device_state(record.stage));
   return options.states.empty() ||
          std::find(options.states.begin(), options.states.end(), state) != options.states.end();
@@ -80,7 +56,7 @@ std::vector<Cell> row_of(const Record& record, const DeviceListOptions& options,
       record.model,
       std::string(to_string(record.flow)),
       tenant_of(record),
-      record.arq};
+      arq_of(record)};
   if (options.longer) {
     for (Cell cell : {Cell(record.uuid), Cell(record.provider), Cell(record.resource_class),
                       Cell(record.firmware), Cell(static_cast<std::int64_t>(record.capacity_bytes)),
@@ -91,14 +67,31 @@ std::vector<Cell> row_of(const Record& record, const DeviceListOptions& options,
     }
   }
   row.emplace_back(note_of(record));
+  const DriveWear wear = wear_of(record.findings);
+  row.push_back(wear.used_percent ? Cell(std::int64_t{*wear.used_percent}) : Cell());
+  row.push_back(wear.spare_percent ? Cell(std::int64_t{*wear.spare_percent}) : Cell());
   return row;
+}
+
+void worst_first(std::vector<Record>& records) {
+  std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+    return worn_percent(wear_of(a.findings)) > worn_percent(wear_of(b.findings));
+  });
 }
 
 // An empty list says why it may be empty.
 void say_empty(Session& session, const DeviceListOptions& options,
                const std::vector<std::string>& hosts, std::size_t hidden, std::ostream& err) {
-  const std::string whose =
-      options.all_hosts ? std::string("any host") : fmt::format("host {}", fmt::join(hosts, ", "));
+  const std::string whose = options.all_hosts && options.labels.empty()
+                                ? std::string("any host")
+                                : fmt::format("host {}", fmt::join(hosts, ", "));
+  if (hidden > 0 && options.worn >= 0) {
+    err << visible(fmt::format("no drive of {} is known to be worn by {} %: each tells of its wear "
+                               "when it is cleaned",
+                               whose, options.worn))
+        << '\n';
+    return;
+  }
   if (hidden > 0) {
     err << visible(fmt::format("no device of {} is {}; {} in other states", whose,
                                fmt::join(options.states, " or "), hidden))
@@ -120,21 +113,28 @@ void say_empty(Session& session, const DeviceListOptions& options,
 
 int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
                     std::ostream& err) {
-  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts);
+  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts, options.labels);
   if (!hosts) return complain(err, hosts.error());
-  Table table{
-      {"Host", "Address", "Type", "Device State", "Since", "Age", "Clean Step", "Progress",
-       "Serial", "Model", "Flow", "Instance", "ARQ"},
-      {},
-      {"Since", "ARQ", "Instance", "Model", "Type", "Flow", "Host", "Progress", "Clean Step"}};
+  Table table{{"Host", "Address", "Type", "Device State", "Since", "Age", "Clean Step", "Progress",
+               "Serial", "Model", "Flow", "Instance", "ARQ"},
+              {},
+              {"Since", "ARQ", "Instance", "Model", "Type", "Flow", "Host", "Progress",
+               "Clean Step", "Age", "Serial"}};
   if (options.longer) {
     for (const char* name : {"UUID", "Provider", "Resource Class", "Firmware", "Capacity",
                              "Last Instance", "Certificate", "Certified At", "Updated At"}) {
       table.columns.emplace_back(name);
     }
   }
-  table.columns.emplace_back("Note");
+  for (const char* name : {"Note", kUsed, kSpare}) table.columns.emplace_back(name);
+  if (options.worn < 0) {
+    table.spare.insert(table.spare.begin() + 1, {kUsed, kSpare});
+  } else {
+    table.spare = {"Note",       "Since",    "ARQ", "Instance", "Type", "Flow",
+                   "Clean Step", "Progress", "Age", "Model",    "Host", "Serial"};
+  }
   const WallMs now = session.clock().now().wall;
+  std::vector<Record> shown;
   std::size_t hidden = 0;
   bool good = true;
   for (const std::string& host : *hosts) {
@@ -147,56 +147,19 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
     }
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });
-    for (const Record& record : *records) {
+    for (Record& record : *records) {
       if (is_shown(record, options)) {
-        table.rows.push_back(row_of(record, options, now));
+        shown.push_back(std::move(record));
       } else {
         hidden += 1;
       }
     }
   }
+  if (options.worn >= 0) worst_first(shown);
+  for (const Record& record : shown) table.rows.push_back(row_of(record, options, now));
   if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
   const int printed = print(format_list(table, options.view), out, err);
   return good ? printed : 1;
-}
-
-int run_device_show(Session& session, const DeviceShowOptions& options, std::ostream& out,
-                    std::ostream& err) {
-  const auto record = find_device(session, or_this_host(session, options.host), options.device);
-  if (!record) return complain(err, record.error());
-  if (options.timeline) return show_timeline(session, *record, options.view, out, err);
-  Fields fields;
-  for (auto& [name, value] : record_cells(*record)) {
-    // Long, and for machines; redis-cli shows them to whoever needs them.
-    if (name == "baseline" || name == "enrolment" || name == "certificate_pending") continue;
-    if (name == "instance") {
-      fields.emplace_back(name, tenant_of(*record));
-      fields.emplace_back("last_instance", std::move(value));
-    } else {
-      fields.emplace_back(name, std::move(value));
-    }
-  }
-  if (!record->tags.empty()) {
-    fields.emplace_back("tagged_device", RawJson{tagged_device(*record)});
-  }
-  if (const auto method = erase_of(record->plan)) {
-    fields.emplace_back("sanitization_class", std::string(nvme::sanitization_class(*method)));
-  }
-  if (record->host == session.settings().host) {
-    const auto id = [](const std::string& hex) {
-      return parse_hex<std::uint16_t>(hex).value_or(0);
-    };
-    const DevicePolicyLookup lookup = record->is_drive()
-                                          ? config::device_policy_lookup(session.settings())
-                                          : config::function_policy_lookup(session.settings());
-    auto policy = lookup(id(record->vendor_id), id(record->product_id), record->address);
-    if (policy) policy = raised_by_names(*std::move(policy), record->policies);
-    fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
-    fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
-  }
-  const std::string kept = said_to_be_kept(record->findings);
-  if (!kept.empty() && is_busy(record->stage)) fields.emplace_back("not_returned", kept);
-  return print(format_show(fields, options.view), out, err);
 }
 
 }  // namespace reclaim::cli

@@ -11,6 +11,8 @@
 #include "cli/fit.h"
 #include "cli/progress_bar.h"
 #include "handlers/bus/unread_queues.h"
+#include "handlers/drive_wear.h"
+#include "handlers/survey/host_pause.h"
 #include "state/base/rapidjson.h"
 #include "state/base/visible.h"
 #include "state/device/machine.h"
@@ -21,6 +23,7 @@ namespace {
 // A device that waits longer than this is stuck: what may pass by itself passes in minutes.
 constexpr std::int64_t kStuckMs = 600'000;
 constexpr std::size_t kAttentionLinesMax = 20;
+constexpr std::size_t kWornLinesMax = 5;
 constexpr std::size_t kIndent = 2;
 
 std::int64_t age_s(WallMs now, WallMs since) {
@@ -57,6 +60,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   if (record.maintenance) out.maintenance += 1;
   if (record.held && !record.maintenance) out.held += 1;
   if (state == DeviceState::cleaning) out.cleaning.push_back(record);
+  if (is_worn(wear_of(record.findings))) out.worn.push_back(record);
   const FleetStatus::Line line{
       record.host, to_string(record.address),
       record.stage_since.ms == 0 ? kUnknownAge : age_s(now, record.stage_since), ""};
@@ -64,6 +68,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
     out.attention.push_back(line);
     out.attention.back().text = "error: " + record.last_error;
   } else if (state == DeviceState::pending_cleaning && !record.maintenance &&
+             !record.waiting_for.starts_with(kPaused) &&
              now.ms - record.stage_since.ms > kStuckMs) {
     out.attention.push_back(line);
     out.attention.back().text = "waits: " + record.waiting_for;
@@ -184,6 +189,54 @@ RawJson attention_json(const FleetStatus& status) {
   return RawJson{{buffer.GetString(), buffer.GetSize()}};
 }
 
+RawJson paused_json(const FleetStatus& status) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.StartArray();
+  for (const HostInfo& info : status.paused) {
+    writer.StartObject();
+    for (const auto& [name, text] :
+         {std::pair{"host", info.host}, std::pair{"until", to_iso8601_seconds(info.paused_until)},
+          std::pair{"by", info.paused_by}}) {
+      writer.Key(name);
+      writer.String(visible(text));
+    }
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return RawJson{{buffer.GetString(), buffer.GetSize()}};
+}
+
+RawJson worn_json(const FleetStatus& status) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  const auto put = [&writer](const char* name, const auto& value) {
+    writer.Key(name);
+    if (value) {
+      writer.Int64(static_cast<std::int64_t>(*value));
+    } else {
+      writer.Null();
+    }
+  };
+  writer.StartArray();
+  for (const Record& record : status.worn) {
+    const DriveWear wear = wear_of(record.findings);
+    writer.StartObject();
+    for (const auto& [name, text] :
+         {std::pair{"host", record.host}, std::pair{"address", to_string(record.address)},
+          std::pair{"serial", record.serial}}) {
+      writer.Key(name);
+      writer.String(visible(text));
+    }
+    put("used_percent", wear.used_percent);
+    put("spare_percent", wear.spare_percent);
+    put("media_errors", wear.media_errors);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return RawJson{{buffer.GetString(), buffer.GetSize()}};
+}
+
 RawJson counts_json(const FleetStatus& status) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -221,12 +274,16 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
     if (!host.unreadable.empty()) {
       out.attention.push_back({host.info.host, "", kUnknownAge, host.unreadable});
     }
+    if (host.info.paused_until > now) out.paused.push_back(host.info);
     for (const Record& record : host.records) count_device(out, record, now);
     count_cleanings(out, host);
   }
   std::stable_sort(out.attention.begin(), out.attention.end(), [](const auto& a, const auto& b) {
     const bool oldest = a.age_s == kUnknownAge && b.age_s != kUnknownAge;
     return oldest || (b.age_s != kUnknownAge && a.age_s > b.age_s);
+  });
+  std::stable_sort(out.worn.begin(), out.worn.end(), [](const Record& a, const Record& b) {
+    return worn_percent(wear_of(a.findings)) > worn_percent(wear_of(b.findings));
   });
   std::sort(out.clean_ms.begin(), out.clean_ms.end());
   return out;
@@ -260,6 +317,29 @@ std::string render(const FleetStatus& status, std::size_t width) {
       screen.line(progress_bar(record.host, record), kIndent);
     }
   }
+  if (!status.paused.empty()) {
+    screen.heading("Paused: no cleaning begins");
+    for (const HostInfo& info : status.paused) {
+      screen.line(visible(fmt::format("{} until {} by {}", info.host,
+                                      to_iso8601_seconds(info.paused_until), info.paused_by)),
+                  kIndent);
+    }
+  }
+  if (!status.worn.empty()) {
+    screen.heading("Near their end, the worst first");
+    for (std::size_t i = 0; i < std::min(status.worn.size(), kWornLinesMax); ++i) {
+      const Record& record = status.worn[i];
+      screen.line(visible(fmt::format("{} {}{}{}: {}", record.host, to_string(record.address),
+                                      record.serial.empty() ? "" : " ", record.serial,
+                                      wear_text(wear_of(record.findings)))),
+                  kIndent);
+    }
+    if (status.worn.size() > kWornLinesMax) {
+      screen.line(fmt::format("and {} more: reclaim device list --all-hosts --worn",
+                              status.worn.size() - kWornLinesMax),
+                  kIndent);
+    }
+  }
   screen.heading("Last 24 hours");
   std::string text = fmt::format("{} cleaned ({} given back), {} ended in error", status.cleaned,
                                  size_text(status.bytes_given_back), status.failed);
@@ -288,7 +368,9 @@ Fields status_fields(const FleetStatus& status) {
           {"failed_24h", number(status.failed)},
           {"bytes_given_back_24h", static_cast<std::int64_t>(status.bytes_given_back)},
           {"clean_seconds_mean", time(mean_ms(status.clean_ms))},
-          {"clean_seconds_p95", time(p95_ms(status.clean_ms))}};
+          {"clean_seconds_p95", time(p95_ms(status.clean_ms))},
+          {"worn", worn_json(status)},
+          {"paused", paused_json(status)}};
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -204,9 +204,10 @@ std::string values(const Table& table) {
   return out;
 }
 
-// The lines of a cell.
+// The lines of a cell. Tables are for people: None is nothing.
 std::vector<std::string> lines_of(const Cell& cell) {
   std::vector<std::string> lines(1);
+  if (std::holds_alternative<std::monostate>(cell)) return lines;
   for (const char c : plain(cell)) {
     if (c == '\n') {
       lines.emplace_back();

@@ -3,8 +3,8 @@
 //
 // A list has columns and rows; a show has one row, printed as Field and Value. Values are typed, so
 // that JSON gets numbers and booleans; everywhere else they are printed as Python's str() does
-// ("True", "None"), for scripts compare with that. On a terminal a
-// table fits its width, as with cliff's --fit-width.
+// ("True", "None"), for scripts compare with that; in a table, which people read, None is empty. On
+// a terminal a table fits its width, as with cliff's --fit-width.
 #pragma once
 
 #include <cstddef>

@@ -23,8 +23,8 @@ namespace reclaim::cli {
 namespace {
 
 struct Verdict {
-  std::string word;  // clean | wait | leave | held | error | cleaning | available | exclude;
-                     // and of plan_registration.h: register
+  std::string word;  // clean | wait | leave | held | error | cleaning | available | exclude |
+                     // unknown; and of plan_registration.h: register
   std::vector<CleanStep> plan;  // that would be carried out, or will be once it comes back dirty
   std::string why;
 };
@@ -63,6 +63,12 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
   const auto plan = admit(sighting, record, host, planning);
   if (!plan) return {"wait", {}, plan.error().what};
   return {"clean", *plan, "burned, not in use"};
+}
+
+// Without the records: what Placement and the configuration alone decide, and nothing else.
+Verdict without_record(Verdict verdict) {
+  if (verdict.word == "leave" || verdict.word == "exclude") return verdict;
+  return {"unknown", {}, "Redis, which has its record, does not answer"};
 }
 
 // Method, class, verification level and steps, as columns.
@@ -105,6 +111,7 @@ struct Known {
   Survey survey;
   ArqBook arqs;  // as the worker last kept it
   std::map<PciAddress, Record> records;
+  bool redis = false;  // it was asked for the records
   HostView host;
   ConductorOptions options;
 };
@@ -126,7 +133,7 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
 Result<Known> look(Session& session, const ConductorPolicies& policies, std::ostream& err) {
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
-  Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, {}, {}};
+  Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, false, {}, {}};
   known.host.host = session.settings().host;
   known.host.compute_id = machine->compute_id;
   known.options = config::conductor_options(session.settings(), *machine, "");
@@ -140,8 +147,11 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
         [&](auto done) { (*store)->load_arqs(known.host.host, std::move(done)); });
     if (!arqs) return arqs.error();
     known.arqs.load(*arqs);
+    known.redis = true;
   } else {
-    err << "reclaim: what is recorded in Redis is not shown: " << store.error().what << '\n';
+    err << "reclaim: what is recorded is not known, and the worker releases nothing without it "
+           "either: "
+        << store.error().what << '\n';
   }
   auto providers = session.providers();
   if (!providers) return std::move(providers).error();
@@ -167,7 +177,8 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                 {},
                 {"Policy", "Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
-  const auto unregistered = registrations(session, known->survey, known->records);
+  const auto unregistered = known->redis ? registrations(session, known->survey, known->records)
+                                         : std::map<PciAddress, Registration>{};
   for (const auto& [address, drive] : unregistered) {
     devices.rows.push_back({to_string(address), drive.provider, drive.model, drive.serial,
                             drive.verdict, std::string(), std::string(), std::string(),
@@ -186,6 +197,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     const Planning planning{policy, policies.choose_method, known->options};
     resolve_policy(*assessment, base, sighting, planning);
     Verdict verdict = judge(sighting, base, *assessment, known->host, planning);
+    if (!known->redis) verdict = without_record(std::move(verdict));
     if ((sighting.is_drive() || sighting.by_steps) && !is_busy(base.stage) &&
         (verdict.word == "clean" || options.guards)) {
       const auto findings =
@@ -224,7 +236,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   const auto text = format_list(options.guards ? guards : devices, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
-  return 0;
+  return known->redis ? 0 : 1;
 }
 
 }  // namespace reclaim::cli

@@ -2,10 +2,17 @@
 
 #include <fmt/core.h>
 
+#include "config/oslo/options.h"
+#include "nvme/host/sysfs.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 
 namespace reclaim::cli {
+namespace {
+
+constexpr std::string_view kDev = "/dev/";
+
+}  // namespace
 
 Result<std::vector<Record>> load_records(Session& session, const std::string& host) {
   auto store = session.store();
@@ -27,7 +34,32 @@ bool is_named(const Record& record, std::string_view device) {
   return lower(device) == lower(record.uuid) || (!device.empty() && record.serial == device);
 }
 
+std::string without_kernel_name(const std::string& sysfs_root, const std::string& device) {
+  std::string_view name = device;
+  if (name.starts_with(kDev)) name.remove_prefix(kDev.size());
+  if (!name.starts_with("nvme")) return device;
+  const auto addresses = nvme::list_nvme_functions(sysfs_root);
+  if (!addresses) return device;
+  for (const PciAddress& address : *addresses) {
+    const auto drive = nvme::read_drive(sysfs_root, address);
+    if (drive && drive->controller == name) return to_string(address);
+  }
+  return device;
+}
+
 namespace {
+
+// The device of this host that is nearly named so, for the error.
+std::string nearly(const std::vector<Record>& records, const std::string& device) {
+  std::vector<std::string> names;
+  names.reserve(records.size() * 2);
+  for (const Record& record : records) {
+    names.push_back(to_string(record.address));
+    names.push_back(record.serial);
+  }
+  const auto meant = config::did_you_mean(device, names);
+  return meant ? fmt::format("; did you mean {}?", *meant) : "";
+}
 
 // Where it is found instead, for the error. Addresses are alike on all hosts, and say nothing.
 std::string elsewhere(Session& session, const std::string& host, const std::string& device) {
@@ -48,15 +80,18 @@ std::string elsewhere(Session& session, const std::string& host, const std::stri
 
 }  // namespace
 
-Result<Record> find_device(Session& session, const std::string& host, const std::string& device) {
+Result<Record> find_device(Session& session, const std::string& host, const std::string& name) {
+  const bool here = host == session.settings().host;
+  const std::string device =
+      here ? without_kernel_name(session.settings().nvme.sysfs_root, name) : name;
   auto records = load_records(session, host);
   if (!records) return std::move(records).error();
   std::vector<Record> found;
   std::string names;
-  for (Record& record : *records) {
+  for (const Record& record : *records) {
     if (!is_named(record, device)) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(record.address));
-    found.push_back(std::move(record));
+    found.push_back(record);
   }
   if (found.size() > 1) {
     return Error{Errc::invalid,
@@ -67,8 +102,10 @@ Result<Record> find_device(Session& session, const std::string& host, const std:
   if (found.empty()) {
     return Error{Errc::not_found,
                  fmt::format("no device '{}' on host {} (an address, a UUID or a serial number is "
-                             "accepted): `reclaim device list` shows which there are{}",
-                             printable_excerpt(device), host, elsewhere(session, host, device))};
+                             "accepted, and nvmeN on that host itself): `reclaim device list` "
+                             "shows which there are{}{}",
+                             printable_excerpt(device), host, nearly(*records, device),
+                             elsewhere(session, host, device))};
   }
   return std::move(found.front());
 }

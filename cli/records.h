@@ -17,8 +17,13 @@ namespace reclaim::cli {
 // Whether an operator's word means this device: its PCI address, with or without the domain 0000,
 // its UUID in any case, or its serial number.
 [[nodiscard]] bool is_named(const Record& record, std::string_view device);
-// Of the host. Errc::not_found says where to look; Errc::invalid: two are meant.
+// What an operator's word means that names a controller of this host as its kernel does ("nvme0",
+// "/dev/nvme0"): its address; any other word as it is.
+[[nodiscard]] std::string without_kernel_name(const std::string& sysfs_root,
+                                              const std::string& device);
+// Of the host, by one of these names. Errc::not_found says where to look, and what may be meant;
+// Errc::invalid: two are meant.
 [[nodiscard]] Result<Record> find_device(Session& session, const std::string& host,
-                                         const std::string& device);
+                                         const std::string& name);
 
 }  // namespace reclaim::cli

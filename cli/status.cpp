@@ -1,5 +1,6 @@
 // reclaim status and reclaim host list: the fleet on one screen.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -86,6 +87,16 @@ Result<int> show(Session& session, const StatusOptions& options, Journals& journ
   return status.healthy() ? 0 : kAttentionExit;
 }
 
+// What the fleet does meanwhile: each worker writes its records before it acts on them.
+Error with_consequence(Error error) {
+  if (error.code == Errc::unavailable) {
+    error.what +=
+        "; a worker that does not reach it either begins no cleaning and releases nothing until it "
+        "answers (`reclaim doctor` on its host tells)";
+  }
+  return error;
+}
+
 }  // namespace
 
 int run_status(Session& session, const StatusOptions& options, std::ostream& out,
@@ -93,7 +104,7 @@ int run_status(Session& session, const StatusOptions& options, std::ostream& out
   Journals journals;
   for (;;) {
     const auto code = show(session, options, journals, out);
-    if (!code) static_cast<void>(complain(err, code.error()));
+    if (!code) static_cast<void>(complain(err, with_consequence(code.error())));
     if (!options.watch) return code ? *code : 1;
     session.run_until([] { return false; }, kWatchEveryMs);
   }
@@ -103,9 +114,10 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
                   std::ostream& err) {
   const auto fleet = read_fleet(session, nullptr);
   if (!fleet) return complain(err, fleet.error());
-  Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available"},
+  Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available",
+               "Paused Until", "Labels"},
               {},
-              {"Version", "Mode"}};
+              {"Labels", "Version", "Mode", "Heartbeat", "Paused Until"}};
   const WallMs now = session.clock().now().wall;
   const std::int64_t silence_max_ms = worker_silence_max_ms(session.settings());
   bool good = true;
@@ -129,7 +141,9 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
                                       : info.observes ? "observe"
                                                       : "serve"),
                           static_cast<std::int64_t>(host.records.size()),
-                          static_cast<std::int64_t>(away)});
+                          static_cast<std::int64_t>(away),
+                          info.paused_until > now ? to_iso8601_seconds(info.paused_until) : "",
+                          fmt::format("{}", fmt::join(info.labels, ", "))});
   }
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());

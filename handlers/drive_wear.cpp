@@ -1,6 +1,11 @@
 #include "handlers/drive_wear.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "state/base/json.h"
 #include "state/base/text.h"
@@ -9,6 +14,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kFindingsBytesMax = 1'048'576;
+constexpr int kPercentMax = 100;
 constexpr int kUsedMax = 255;  // NVMe SMART, Percentage Used
 
 // "3 %" and "12 in all, 2 during the tenancy": what stands first.
@@ -25,7 +31,6 @@ void take(const rapidjson::Value& finding, std::string_view surface, Number max,
 }  // namespace
 
 DriveWear wear_of(std::string_view findings) {
-  constexpr int kPercentMax = 100;
   DriveWear wear;
   if (findings.empty()) return wear;
   const auto document = json::parse(findings, kFindingsBytesMax);
@@ -39,6 +44,23 @@ DriveWear wear_of(std::string_view findings) {
     }
   }
   return wear;
+}
+
+bool is_worn(const DriveWear& wear, int percent) {
+  return (wear.used_percent || wear.spare_percent) && worn_percent(wear) >= percent;
+}
+
+int worn_percent(const DriveWear& wear) {
+  return std::max(wear.used_percent.value_or(0),
+                  kPercentMax - wear.spare_percent.value_or(kPercentMax));
+}
+
+std::string wear_text(const DriveWear& wear) {
+  std::vector<std::string> parts;
+  if (wear.used_percent) parts.push_back(fmt::format("{} % used", *wear.used_percent));
+  if (wear.spare_percent) parts.push_back(fmt::format("{} % spare", *wear.spare_percent));
+  if (wear.media_errors) parts.push_back(fmt::format("{} media errors", *wear.media_errors));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string said_to_be_kept(std::string_view findings) {

@@ -13,9 +13,21 @@ namespace reclaim::listener {
 namespace {
 
 // Finds what the words before the cursor mean, and offers what may follow. Its tables come before.
-constexpr std::string_view kBash = R"(
+// bash takes an address for several words, because of its colons: what stands before the last one
+// is completed with it, and not offered again.
+constexpr std::string_view kBash = R"bash(
+_reclaim_devices() {
+  local typed=${COMP_LINE-} kept=''
+  typed=${typed:0:${COMP_POINT-0}}
+  typed=${typed##* }
+  [[ ${COMP_WORDBREAKS-} == *:* && $typed == *:* ]] && kept=${typed%:*}:
+  mapfile -t COMPREPLY < <(compgen -W "$(reclaim device list "$@" -f value -c Address -c Serial \
+    2>/dev/null)" -- "${typed:-$current}")
+  COMPREPLY=("${COMPREPLY[@]#"$kept"}")
+}
+
 _reclaim() {
-  local current=${COMP_WORDS[COMP_CWORD]} command='' option='' word i
+  local current=${COMP_WORDS[COMP_CWORD]} command='' option='' word i host=()
   local commands options valued positional
   COMPREPLY=()
   _reclaim_table ''
@@ -24,6 +36,7 @@ _reclaim() {
     if [[ $word == '=' ]]; then
       continue
     elif [[ -n $option ]]; then
+      [[ $option != --host ]] || host=(--host "$word")
       option=''
     elif [[ " $valued " == *" $word "* ]]; then
       option=$word
@@ -39,7 +52,9 @@ _reclaim() {
   elif [[ $current == -* ]]; then
     words=$options
   fi
-  if [[ $words == *FILES ]]; then
+  if [[ $words == *DEVICES ]]; then
+    _reclaim_devices "${host[@]}"
+  elif [[ $words == *FILES ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   else
@@ -47,7 +62,7 @@ _reclaim() {
   fi
 }
 complete -F _reclaim reclaim
-)";
+)bash";
 
 using Options = std::vector<const CLI::Option*>;
 
@@ -79,6 +94,10 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
 bool names_a_file(const CLI::Option& positional) {
   const std::string name = positional.get_name();
   return name.find("FILE") != std::string::npos || name.find("KEY") != std::string::npos;
+}
+
+bool names_a_device(const CLI::Option& positional) {
+  return positional.get_name().find("DEVICE") != std::string::npos;
 }
 
 // Every option may follow its command, and the program's own ones every command but --version.
@@ -122,6 +141,7 @@ std::string bash_row(const CLI::App& app, const CLI::App& command, const std::st
   std::vector<std::string> positional;
   for (const CLI::Option* option : options_of(app, command, true)) {
     if (names_a_file(*option)) positional.emplace_back("FILES");
+    if (names_a_device(*option)) positional.emplace_back("DEVICES");
   }
   return fmt::format(
       "    '{}')\n      commands='{}'\n      options='{}'\n      valued='{}'\n"
@@ -166,6 +186,7 @@ std::string zsh_text(std::string_view text, std::string_view escaped) {
 std::string zsh_value(const CLI::Option& option, bool file) {
   const std::vector<std::string> choices = choices_of(option);
   if (!choices.empty()) return fmt::format("({})", with_blanks(choices));
+  if (names_a_device(option)) return "_reclaim_devices";
   return file ? "_files" : " ";
 }
 
@@ -198,6 +219,9 @@ std::string zsh_function(std::string words) {
 
 std::string zsh_script(const CLI::App& app) {
   std::string out = "#compdef reclaim\n# Made by `reclaim completion zsh`.\n";
+  out +=
+      "\n_reclaim_devices() {\n  compadd -- $(reclaim device list -f value -c Address -c Serial "
+      "2>/dev/null)\n}\n";
   walk(app, "", [&](const CLI::App& command, const std::string& words) {
     out += fmt::format("\n{}() {{\n", zsh_function(words));
     const std::vector<const CLI::App*> below = commands_of(command);

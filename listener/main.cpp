@@ -12,9 +12,11 @@
 #include "listener/broker_check.h"
 #include "listener/command_line.h"
 #include "listener/completion.h"
+#include "listener/mistake.h"
 #include "listener/process.h"
 #include "state/base/spdlog_logger.h"
 #include "state/device/machine.h"
+#include "state/device/machine_dot.h"
 #include "version.h"
 
 namespace reclaim::listener {
@@ -147,6 +149,7 @@ void add_watch(CLI::App& app, CommandLine& line) {
       watch->add_option("--host", options->host, "The host whose worker is followed [this host]");
   watch->add_flag("--all-hosts", options->all_hosts, "Follow every host that Redis knows")
       ->excludes(host);
+  add_labels(watch, options->labels);
   watch->add_flag("--from-start", options->from_start, "Begin with the whole journal");
   watch->add_flag("--until-idle", options->until_idle,
                   "End once something was cleaned and nothing is left to clean");
@@ -227,7 +230,21 @@ void add_machine(CLI::App& app, CommandLine& line) {
   machine->add_option("-f,--format", line.format, "How to print")
       ->check(CLI::IsMember({"text", "markdown", "dot"}))
       ->default_str("text");
-  machine->callback([&line] {
+  const auto view = std::make_shared<std::string>("all");
+  machine
+      ->add_option("--view", *view,
+                   "With -f dot: main (the way of a device, where it waits, error), or all")
+      ->check(CLI::IsMember({"main", "all"}))
+      ->default_str("all");
+  machine->callback([&line, view] {
+    if (*view == "main") {
+      if (line.format != "dot") {
+        line.exit_code = complain(Error{Errc::invalid, "machine --view main is for -f dot"});
+        return;
+      }
+      std::cout << render_machine_dot(MachineView::main);
+      return;
+    }
     const auto text = render_machine(line.format.empty() ? "text" : line.format);
     std::cout << *text;
   });
@@ -237,18 +254,6 @@ std::string version_text() {
   std::string text = std::string("reclaim ") + kVersion;
   if (*kCompiledIn != '\0') text += std::string("\ncompiled in: ") + kCompiledIn;
   return text;
-}
-
-// CLI11's own words, but for what it does not understand: it would only say what it misses. Every
-// mistake of the caller's ends with 2.
-int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
-  const bool asked_for_help = error.get_exit_code() == 0;
-  const std::vector<std::string> not_understood = app.remaining(true);
-  if (asked_for_help || not_understood.empty()) return app.exit(error) == 0 ? 0 : 2;
-  const std::string& word = not_understood.front();
-  std::cerr << "reclaim: unknown " << (word.starts_with('-') ? "option" : "argument") << " '"
-            << word << "'; see --help\n";
-  return 2;
 }
 
 // Runs a command; of serve and api, says in `line` what to run.

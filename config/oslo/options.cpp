@@ -6,6 +6,7 @@
 
 #include "state/base/check.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -44,19 +45,28 @@ const OptionGroup* find_group(std::string_view name) {
   return nullptr;
 }
 
+// How many letters were left out, added, mistaken, or exchanged with the next.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::vector<std::size_t>> to(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) to[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) to[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+      to[i][j] = std::min({to[i - 1][j] + 1, to[i][j - 1] + 1,
+                           to[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        to[i][j] = std::min(to[i][j], to[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row[b.size()];
+  return to[a.size()][b.size()];
+}
+
+// In lower case, and with one kind of dash.
+std::string folded(std::string_view word) {
+  std::string out = lower(word);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
 }
 
 }  // namespace
@@ -95,14 +105,11 @@ std::vector<std::string> split_list(std::string_view text) {
 std::optional<std::string> did_you_mean(std::string_view word,
                                         const std::vector<std::string>& names) {
   if (word.size() > kGuessBytesMax) return std::nullopt;
-  std::string folded;
-  for (const char c : word) {
-    folded += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  const std::string meant = folded(word);
   std::optional<std::string> nearest;
-  std::size_t least = std::max<std::size_t>(1, folded.size() / 4) + 1;
+  std::size_t least = std::max<std::size_t>(1, meant.size() / 4) + 1;
   for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(folded, name);
+    const std::size_t distance = edit_distance(meant, folded(name));
     if (distance < least) {
       least = distance;
       nearest = name;

@@ -156,7 +156,8 @@ class Options {
   std::vector<std::string> auth_groups_;
 };
 
-// The nearest of `names` if it is close enough to be a slip of the pen.
+// The nearest of `names` if it is close enough to be a slip of the pen; capitals do not count, nor
+// whether '-' or '_' was written.
 [[nodiscard]] std::optional<std::string> did_you_mean(std::string_view word,
                                                       const std::vector<std::string>& names);
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "handlers/api/json.h"
+#include "handlers/drive_wear.h"
 #include "state/base/embedded_json.h"
 #include "state/base/log.h"
 #include "state/device/tagged_device.h"
@@ -74,6 +75,15 @@ void put_step(JsonWriter& writer, const CleanStep& step) {
   writer.Int(step.priority);
 }
 
+void put_number_or_null(JsonWriter& writer, std::string_view key, std::optional<int> number) {
+  put_key(writer, key);
+  if (number) {
+    writer.Int(*number);
+  } else {
+    writer.Null();
+  }
+}
+
 // Of the device itself, from kVersionCleaning on.
 void put_cleaning(JsonWriter& writer, const Record& record) {
   put_key(writer, "held");
@@ -89,6 +99,13 @@ void put_cleaning(JsonWriter& writer, const Record& record) {
   writer.StartArray();
   for (const std::string& tag : record.tags) put(writer, tag);
   writer.EndArray();
+}
+
+// From kVersionWear on.
+void put_wear(JsonWriter& writer, const Record& record) {
+  const DriveWear wear = wear_of(record.findings);
+  put_number_or_null(writer, "percentage_used", wear.used_percent);
+  put_number_or_null(writer, "available_spare", wear.spare_percent);
 }
 
 // What is in Redis as a JSON text; an empty object when there is none that can be read.
@@ -252,6 +269,7 @@ void render(Device& device, const Record& record) {
     put_member_or_null(writer, "cyborg_uuid", device.cyborg_uuid);
     put_cleaning(writer, record);
   });
+  device.json_wear = members([&](JsonWriter& writer) { put_wear(writer, record); });
   device.json_reasons = members([&](JsonWriter& writer) {
     put_member_or_null(writer, "waiting_for", record.waiting_for);
     put_member_or_null(writer, "last_error",
@@ -279,6 +297,10 @@ void append_device(std::string& out, const Device& device, const DeviceForm& for
   if (form.version >= kVersionCleaning) {
     out += ',';
     out += device.json_cleaning;
+    if (form.version >= kVersionWear) {
+      out += ',';
+      out += device.json_wear;
+    }
     if (form.reasons) {
       out += ',';
       out += device.json_reasons;

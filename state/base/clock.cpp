@@ -28,6 +28,11 @@ std::string to_iso8601(WallMs at) {
                      ms);
 }
 
+std::string to_iso8601_seconds(WallMs at) {
+  constexpr std::size_t kUpToSeconds = std::string_view("2026-11-20T21:22:44").size();
+  return to_iso8601(at).substr(0, kUpToSeconds) + "Z";
+}
+
 Result<WallMs> from_iso8601(std::string_view text) {
   const std::string copy(text);
   std::tm parts{};

@@ -42,6 +42,8 @@ class SystemClock final : public Clock {
 
 // "2026-11-20T21:22:44.123Z".
 [[nodiscard]] std::string to_iso8601(WallMs at);
+// "2026-11-20T21:22:44Z", for people.
+[[nodiscard]] std::string to_iso8601_seconds(WallMs at);
 // Accepts what to_iso8601 writes, and the fractionless and microsecond forms of OpenStack services.
 [[nodiscard]] Result<WallMs> from_iso8601(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "state/base/enum_names.h"
+#include "state/device/machine_dot.h"
 
 namespace reclaim {
 namespace {
@@ -395,21 +396,6 @@ std::string render_markdown() {
   return out;
 }
 
-std::string render_dot() {
-  std::string out = "digraph reclaim {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n";
-  out += "  subgraph cluster_cleaning {\n    label=\"cleaning\";\n";
-  for (std::size_t i = 0; i < kStageCount; ++i) {
-    if (busy(static_cast<Stage>(i)))
-      out += fmt::format("    {};\n", to_string(static_cast<Stage>(i)));
-  }
-  out += "  }\n";
-  for (const Row& row : kRows) {
-    out += fmt::format("  {} -> {} [label=\"{}\"{}];\n", to_string(row.from), to_string(row.to),
-                       to_string(row.on), row.effect == E::release ? ", color=green" : "");
-  }
-  return out + "}\n";
-}
-
 }  // namespace
 
 std::span<const Row> machine_rows() {
@@ -492,7 +478,7 @@ Result<Stage> parse_stage(std::string_view text) {
 Result<std::string> render_machine(std::string_view format) {
   if (format == "text") return render_text();
   if (format == "markdown") return render_markdown();
-  if (format == "dot") return render_dot();
+  if (format == "dot") return render_machine_dot(MachineView::all);
   return Error{Errc::invalid,
                fmt::format("format '{}' is unknown; text, markdown and dot are", format)};
 }

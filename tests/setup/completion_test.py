@@ -27,23 +27,39 @@ CASES = (
     (["--config-file", "sam"], ["sample.conf"]),
     (["explain", "sam"], ["sample.conf"]),
     (["device", "show", "sam"], []),
+    (["device", "show", "0000:c"], ["c1:00.0", "c2:00.0"]),
+    (["device", "clean", "--yes", "S5"], ["S5X1"]),
+    (["device", "abort", "--host", "compute-2", "0000"], ["0000:c9:00.0"]),
     (["nothing", "--vers"], ["--version"]),
     (["serve", "--vers"], []),
     (["comp"], []),
 )
-ASK = 'source "$0"; COMP_WORDS=(reclaim "$@"); COMP_CWORD=$#; _reclaim; ' \
+# As bash does it, but that the words before the last one are not broken at their colons.
+ASK = 'source "$0"; COMP_LINE="reclaim $*"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(reclaim "$@"); ' \
+      'COMP_CWORD=$#; COMP_WORDS[COMP_CWORD]=${COMP_WORDS[COMP_CWORD]##*:}; _reclaim; ' \
       'printf "%s\\n" "${COMPREPLY[@]}"'
+# Stands for the program where devices are asked for.
+DEVICES = """#!/bin/sh
+case "$*" in
+*compute-2*) echo 0000:c9:00.0 S5X9 ;;
+*) echo 0000:c1:00.0 S5X1; echo 0000:c2:00.0 PHX2 ;;
+esac
+"""
 
 
 def complete(script, words, folder):
     done = subprocess.run(["bash", "--norc", "-uc", ASK, script, *words], cwd=folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
     return [line for line in done.stdout.splitlines() if line], done.stderr
 
 
 def look_at_bash(binary, script, folder):
     with open(os.path.join(folder, "sample.conf"), "w", encoding="utf-8"):
         pass
+    with open(os.path.join(folder, "reclaim"), "w", encoding="utf-8") as file:
+        file.write(DEVICES)
+    os.chmod(file.name, 0o755)
     for words, expected in CASES:
         offered, errors = complete(script, words, folder)
         if offered != expected or errors:

@@ -52,7 +52,7 @@ ROOMS = {
     "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"operator_step.h", "options.h"},
                  "conductor": {"arq", "survey", "options.h", "accepted_drive.h",
                                "reported_drive.h"},
-                 "api": {"accepted_drive.h", "worker_metric_rows.h"},
+                 "api": {"accepted_drive.h", "drive_wear.h", "worker_metric_rows.h"},
                  "metrics": {"survey", "drive_wear.h", "worker_metric_rows.h"},
                  "door": {"api", "reported_drive.h"},
                  "notify": set()},

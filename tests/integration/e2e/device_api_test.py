@@ -73,7 +73,8 @@ def keys_of(microversion):
     return keys | ({"status"} if minor >= 3 else set()) | \
         ({"device_state"} if minor >= 5 else set()) | \
         ({"cyborg_uuid", "held", "clean_step", "progress", "tags", "waiting_for", "last_error"}
-         if minor >= 6 else set())
+         if minor >= 6 else set()) | \
+        ({"percentage_used", "available_spare"} if minor >= 7 else set())
 
 
 class DeviceApi(CyborgEndToEnd):
@@ -415,8 +416,7 @@ class Microversions(DeviceApi):
             self.assertEqual([set(device) for device in listed], [keys_of(version)])
         self.assertEqual(bodies["2.3"], bodies["2.4"])
         self.assertEqual(self.get("/v2/devices/" + uuid).body, bodies["2.0"])
-        self.assertEqual(self.get("/v2/devices/" + uuid, version="latest").body, bodies["2.6"])
-        self.assertEqual(bodies["2.7"], bodies["2.6"])
+        self.assertEqual(self.get("/v2/devices/" + uuid, version="latest").body, bodies["2.7"])
         self.assertEqual(json.loads(bodies["2.5"])["device_state"], "available")
         self.assertEqual(json.loads(bodies["2.5"])["status"], "enabled")
 

@@ -161,7 +161,16 @@ class Commands(EndToEnd):
         _, by_uuid, _ = worker.command("device", "show", shown["uuid"], "-f", "value",
                                        "-c", "address")
         self.assertEqual(by_uuid, FIRST + "\n")
+        for name in ("nvme0", "/dev/nvme0"):
+            _, out, _ = worker.command("device", "show", name)
+            self.assertIn(FIRST + " of host " + worker.name, out)
+            self.assertIn("what to do", out)
+            self.assertNotIn("None", out)
+            self.assertLessEqual(len(out.splitlines()), 15, out)
+        _, out, _ = worker.command("device", "show", FIRST, "--all")
+        self.assertNotRegex(out, r"\| (None|-1) ")
         made.free()
+        self.look_without_redis(made)
         _, out, _ = worker.command("plan", "-f", "json")
         verdicts = {row["Address"]: row for row in json.loads(out)}
         self.assertEqual(verdicts[FIRST]["Verdict"], "clean")
@@ -170,6 +179,46 @@ class Commands(EndToEnd):
         self.assertGreaterEqual(len(json.loads(out)), 15)
         self.assertEqual({row["Result"] for row in json.loads(out)}, {"passed"})
         self.assertEqual(made.host.sanitizes(FIRST), 0)
+
+    def test_a_host_is_paused_and_resumed(self):
+        made = self.setting(survey_s=5, start=False)
+        made.worker.write_config(more="labels = rack=7\n")
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        worker = made.worker
+        code, _, err = worker.command("host", "pause", "--label", "rack=8", "--until", "06:00",
+                                      "--reason", "power", "--yes")
+        self.assertEqual(code, 1)
+        self.assertIn("no worker says that its host has the label rack=8", err)
+        for until in ("8d", "tomorrow"):
+            self.assertEqual(worker.command("host", "pause", worker.name, "--until", until,
+                                            "--reason", "power")[0], 1)
+        code, out, err = worker.command("host", "pause", "--label", "rack=7", "--until", "8h",
+                                        "--reason", "power work", "--yes")
+        self.assertEqual(code, 0, err)
+        self.assertIn("no cleaning begins until", out)
+        self.delete(made)
+        wait_until(lambda: "its host is paused until" in worker.devices()[FIRST]["Note"],
+                   "it says who wants it so")
+        self.assertIn("power work", worker.devices()[FIRST]["Note"])
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        code, out, _ = worker.command("status", "-f", "json")
+        paused = json.loads(out)["paused"]
+        self.assertEqual([row["host"] for row in paused], [worker.name], out)
+        code, out, err = worker.command("host", "resume", worker.name)
+        self.assertEqual((code, out), (0, "host %s: cleanings begin again\n" % worker.name), err)
+        self.assert_released(made)
+
+    def look_without_redis(self, made):
+        """Nothing is said of what only the record tells, and that nothing is released is."""
+        alone = made.make_worker("alone", redis_port=1)
+        code, out, err = alone.command("plan", "-f", "json")
+        verdicts = {row["Address"]: row["Verdict"] for row in json.loads(out)}
+        self.assertEqual((code, verdicts), (1, {FIRST: "unknown", SECOND: "leave"}))
+        self.assertIn("releases nothing", err)
+        code, out, err = alone.command("status")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("releases nothing", err)
 
     def test_what_is_not_accepted_is_said(self):
         made = self.setting()
@@ -183,6 +232,9 @@ class Commands(EndToEnd):
                 (("device", "set", FIRST, "--maintenance", "maybe"), 2, "maybe"),
                 (("watch", "--timeout", "-1"), 2, "timeout"),
                 (("nonsense",), 2, "nonsense"),
+                (("devcie", "list"), 2, "did you mean 'device'?"),
+                (("device", "list", "--al-hosts"), 2, "did you mean '--all-hosts'?"),
+                (("device", "show", "SERIAL7"), 1, "did you mean SERIAL1?"),
                 (("device", "nonsense"), 2, "nonsense"),
                 (("plan", "--colour"), 2, "--colour"),
                 (("device", "list", "-c", "Host", "extra"), 2, "extra"),

@@ -87,6 +87,9 @@ TEST_F(ApiDevicesTest, ADeviceShowsItsCleaningFrom26On) {
                               R"("step":"sanitize_crypto"},"progress":42.5,"tags":[],)"
                               R"("waiting_for":"the host driver","last_error":null,)"));
   EXPECT_THAT(get("/v2/devices", "2.6").body, HasSubstr(body));
+  EXPECT_THAT(get("/v2/devices/" + record.uuid, "2.7").body,
+              HasSubstr(R"("tags":[],"percentage_used":null,"available_spare":null,)"
+                        R"("waiting_for":"the host driver")"));
 }
 
 TEST_F(ApiDevicesTest, WhyItWaitsOrFailedIsOnlyForThoseWhoMaySeeTheCleaning) {
@@ -187,6 +190,8 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   record.cleaning_started_at = *from_iso8601("2026-05-15T16:30:15.250Z");
   record.findings =
       R"({"nvme.check_health": [{"surface": "percentage_used", "found": "3 %", "reset": false}]})";
+  EXPECT_THAT(get("/v2/devices/" + record.uuid, "2.7").body,
+              HasSubstr(R"("percentage_used":3,"available_spare":null)"));
   const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps");
   EXPECT_EQ(response.status, 200);
   expect_golden("steps-2.5.json", response.body);
