@@ -19,10 +19,11 @@ struct DeviceListOptions {
   View view;
   std::vector<std::string> hosts;  // empty: this host
   bool all_hosts = false;
+  std::vector<std::string> labels;  // of all hosts, those that have each of them
   std::vector<std::string> states;  // empty: all
   bool longer = false;              // more columns
-};
   int worn = -1;  // only drives that are so far worn, in per cent, the worst first; -1: all
+};
 [[nodiscard]] int run_device_list(Session& session, const DeviceListOptions& options,
                                   std::ostream& out, std::ostream& err);
 
@@ -77,6 +78,21 @@ struct HostDrainOptions {
   bool end = false;  // gives them back instead
 };
 [[nodiscard]] int run_host_drain(Session& session, const HostDrainOptions& options,
+                                 std::ostream& out, std::ostream& err);
+
+// No cleaning begins on the hosts until a time, or does again: an order to each of a host's
+// devices, of which any worker's ledger line keeps it.
+struct HostPauseOptions {
+  std::vector<std::string> hosts;
+  bool all_hosts = false;
+  std::vector<std::string> labels;
+  std::string until;   // parse_until()
+  std::string reason;  // for who waits
+  bool resume = false;
+  bool yes = false;
+  bool dry_run = false;
+};
+[[nodiscard]] int run_host_pause(Session& session, const HostPauseOptions& options,
                                  std::ostream& out, std::ostream& err);
 
 // Removes from Redis what is stored of a host that is gone for good.
@@ -159,9 +175,10 @@ struct DoctorOptions {
 
 // Follows the host's journal and the progress of what runs, until interrupted or `until_idle`.
 struct WatchOptions {
-  std::string host;         // empty: this host
-  bool all_hosts = false;   // every host that Redis knows when it begins
-  bool from_start = false;  // the whole journal first
+  std::string host;                 // empty: this host
+  bool all_hosts = false;           // every host that Redis knows when it begins
+  std::vector<std::string> labels;  // or those of them that have each of these
+  bool from_start = false;          // the whole journal first
   bool until_idle = false;  // ends when nothing is pending or being cleaned and something was
   int timeout_s = 0;        // 0: none
 };

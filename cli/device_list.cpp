@@ -82,7 +82,8 @@ void worst_first(std::vector<Record>& records) {
 // An empty list says why it may be empty.
 void say_empty(Session& session, const DeviceListOptions& options,
                const std::vector<std::string>& hosts, std::size_t hidden, std::ostream& err) {
-  const std::string whose = options.all_hosts ? std::string("any host")
+  const std::string whose = options.all_hosts && options.labels.empty()
+                                ? std::string("any host")
                                 : fmt::format("host {}", fmt::join(hosts, ", "));
   if (hidden > 0 && options.worn >= 0) {
     err << visible(fmt::format("no drive of {} is known to be worn by {} %: each tells of its wear "
@@ -112,7 +113,7 @@ void say_empty(Session& session, const DeviceListOptions& options,
 
 int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
                     std::ostream& err) {
-  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts);
+  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts, options.labels);
   if (!hosts) return complain(err, hosts.error());
   Table table{{"Host", "Address", "Type", "Device State", "Since", "Age", "Clean Step", "Progress",
                "Serial", "Model", "Flow", "Instance", "ARQ"},

@@ -8,6 +8,7 @@
 #include "cli/fleet_status.h"
 #include "handlers/drive_wear.h"
 #include "handlers/survey/device_kind.h"
+#include "handlers/survey/host_pause.h"
 #include "handlers/survey/plan.h"
 
 namespace reclaim::cli {
@@ -67,6 +68,9 @@ std::string what_to_do(const Record& record, const std::string& host) {
   }
   if (record.held) return "nothing; to offer it again, un-reserve it in Placement";
   if (state == DeviceState::allocated) return "nothing: it is cleaned when its tenancy has ended";
+  if (record.waiting_for.starts_with(kPaused)) {
+    return fmt::format("nothing, or end the pause: reclaim host resume {}", record.host);
+  }
   if (state == DeviceState::pending_cleaning) {
     return record.clean_start == CleanStart::awaited
                ? fmt::format("begin it: reclaim device clean {}", device)

@@ -17,7 +17,7 @@ bool is_in(const Record& record, const std::vector<std::string>& states) {
 }
 
 Result<std::vector<Record>> named_devices(Session& session, const DeviceChoice& choice) {
-  if (choice.all_hosts || choice.hosts.size() > 1) {
+  if (choice.all_hosts || !choice.labels.empty() || choice.hosts.size() > 1) {
     return Error{Errc::invalid,
                  "devices are named of one host: give one --host, or choose by --state"};
   }
@@ -36,15 +36,34 @@ Result<std::vector<Record>> named_devices(Session& session, const DeviceChoice& 
 
 }  // namespace
 
+bool has_labels(const HostInfo& info, const std::vector<std::string>& labels) {
+  return std::all_of(labels.begin(), labels.end(), [&info](const std::string& label) {
+    return std::find(info.labels.begin(), info.labels.end(), label) != info.labels.end();
+  });
+}
+
 Result<std::vector<std::string>> chosen_hosts(Session& session,
-                                              const std::vector<std::string>& hosts,
-                                              bool all_hosts) {
-  if (!all_hosts && hosts.empty()) return std::vector<std::string>{session.settings().host};
+                                              const std::vector<std::string>& hosts, bool all_hosts,
+                                              const std::vector<std::string>& labels) {
+  if (!labels.empty() && !hosts.empty()) {
+    return Error{Errc::invalid, "either hosts are named or --label chooses them, not both"};
+  }
+  if (!all_hosts && labels.empty() && hosts.empty()) {
+    return std::vector<std::string>{session.settings().host};
+  }
   auto infos = known_hosts(session);
   if (!infos) return std::move(infos).error();
   std::vector<std::string> names;
-  for (const HostInfo& info : *infos) names.push_back(info.host);
-  if (all_hosts) return names;
+  for (const HostInfo& info : *infos) {
+    if (has_labels(info, labels)) names.push_back(info.host);
+  }
+  if (!labels.empty() && names.empty()) {
+    return Error{Errc::not_found,
+                 fmt::format("no worker says that its host has the label {}: [reclaim] labels of "
+                             "the hosts; `reclaim host list` shows them",
+                             printable_excerpt(fmt::to_string(fmt::join(labels, " and "))))};
+  }
+  if (all_hosts || !labels.empty()) return names;
   std::vector<std::string> chosen;
   for (const std::string& host : hosts) {
     if (std::find(chosen.begin(), chosen.end(), host) != chosen.end()) continue;
@@ -69,7 +88,7 @@ Result<std::vector<Record>> chosen_devices(Session& session, const DeviceChoice&
     return Error{Errc::invalid,
                  "no device is named: give addresses, UUIDs or serial numbers, or --state STATE"};
   }
-  const auto hosts = chosen_hosts(session, choice.hosts, choice.all_hosts);
+  const auto hosts = chosen_hosts(session, choice.hosts, choice.all_hosts, choice.labels);
   if (!hosts) return hosts.error();
   std::vector<Record> chosen;
   for (const std::string& host : *hosts) {

@@ -13,13 +13,16 @@ struct DeviceChoice {
   std::vector<std::string> devices;  // addresses, UUIDs or serial numbers, of one host
   std::vector<std::string> hosts;    // empty: this host
   bool all_hosts = false;
-  std::vector<std::string> states;  // with no devices named: those in one of them
+  std::vector<std::string> states;       // with no devices named: those in one of them
+  std::vector<std::string> labels = {};  // of all hosts, those that have each of them
 };
 
-// The hosts that `hosts` and `all_hosts` mean. Errc::not_found names those that Redis knows.
-[[nodiscard]] Result<std::vector<std::string>> chosen_hosts(Session& session,
-                                                            const std::vector<std::string>& hosts,
-                                                            bool all_hosts);
+// The hosts that `hosts` and `all_hosts` mean, or those of all that have each of the `labels`, as
+// their workers last told. Errc::not_found names those that Redis knows.
+[[nodiscard]] Result<std::vector<std::string>> chosen_hosts(
+    Session& session, const std::vector<std::string>& hosts, bool all_hosts,
+    const std::vector<std::string>& labels = {});
+[[nodiscard]] bool has_labels(const HostInfo& info, const std::vector<std::string>& labels);
 
 // Their records, by host and address, each once. Errc::invalid: the choice is none.
 [[nodiscard]] Result<std::vector<Record>> chosen_devices(Session& session,

@@ -12,6 +12,7 @@
 #include "cli/progress_bar.h"
 #include "handlers/bus/unread_queues.h"
 #include "handlers/drive_wear.h"
+#include "handlers/survey/host_pause.h"
 #include "state/base/rapidjson.h"
 #include "state/base/visible.h"
 #include "state/device/machine.h"
@@ -67,6 +68,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
     out.attention.push_back(line);
     out.attention.back().text = "error: " + record.last_error;
   } else if (state == DeviceState::pending_cleaning && !record.maintenance &&
+             !record.waiting_for.starts_with(kPaused) &&
              now.ms - record.stage_since.ms > kStuckMs) {
     out.attention.push_back(line);
     out.attention.back().text = "waits: " + record.waiting_for;
@@ -187,6 +189,24 @@ RawJson attention_json(const FleetStatus& status) {
   return RawJson{{buffer.GetString(), buffer.GetSize()}};
 }
 
+RawJson paused_json(const FleetStatus& status) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.StartArray();
+  for (const HostInfo& info : status.paused) {
+    writer.StartObject();
+    for (const auto& [name, text] :
+         {std::pair{"host", info.host}, std::pair{"until", to_iso8601_seconds(info.paused_until)},
+          std::pair{"by", info.paused_by}}) {
+      writer.Key(name);
+      writer.String(visible(text));
+    }
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return RawJson{{buffer.GetString(), buffer.GetSize()}};
+}
+
 RawJson worn_json(const FleetStatus& status) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -254,6 +274,7 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
     if (!host.unreadable.empty()) {
       out.attention.push_back({host.info.host, "", kUnknownAge, host.unreadable});
     }
+    if (host.info.paused_until > now) out.paused.push_back(host.info);
     for (const Record& record : host.records) count_device(out, record, now);
     count_cleanings(out, host);
   }
@@ -294,6 +315,14 @@ std::string render(const FleetStatus& status, std::size_t width) {
     screen.heading("Being cleaned");
     for (const Record& record : status.cleaning) {
       screen.line(progress_bar(record.host, record), kIndent);
+    }
+  }
+  if (!status.paused.empty()) {
+    screen.heading("Paused: no cleaning begins");
+    for (const HostInfo& info : status.paused) {
+      screen.line(visible(fmt::format("{} until {} by {}", info.host,
+                                      to_iso8601_seconds(info.paused_until), info.paused_by)),
+                  kIndent);
     }
   }
   if (!status.worn.empty()) {
@@ -340,7 +369,8 @@ Fields status_fields(const FleetStatus& status) {
           {"bytes_given_back_24h", static_cast<std::int64_t>(status.bytes_given_back)},
           {"clean_seconds_mean", time(mean_ms(status.clean_ms))},
           {"clean_seconds_p95", time(p95_ms(status.clean_ms))},
-          {"worn", worn_json(status)}};
+          {"worn", worn_json(status)},
+          {"paused", paused_json(status)}};
 }
 
 std::string size_text(std::uint64_t bytes) {

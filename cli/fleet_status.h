@@ -40,6 +40,7 @@ struct FleetStatus {
   std::size_t maintenance = 0;
   std::vector<Line> attention;  // the oldest first
   std::vector<Record> cleaning;
+  std::vector<HostInfo> paused;  // hosts on which no cleaning begins for a while
   std::vector<Record> worn;      // drives near their end (handlers/drive_wear.h), the worst first
   // Of the last day.
   std::size_t cleaned = 0;

@@ -60,6 +60,7 @@ Result<Order> new_order(Session& session, const std::string& host, OrderKind kin
   order.reason = said.reason;
   order.steps = said.steps;
   order.hold = said.hold;
+  order.until = said.until;
   OrderSeal(settings.host, key_at<MacKey>(default_host_key(settings.state_path)),
             key_at<OrderKey>(settings.order_key_file))
       .seal(host, order);

@@ -16,6 +16,7 @@ struct OrderSaid {
   std::string reason;  // `disown`
   std::string steps;   // `clean`: those that are run first (encode_plan)
   std::string hold;    // `unhold`: which one (hold_id)
+  WallMs until = {};   // `pause`
 };
 
 // Errc::refused: it has to be authenticated, and no key for it can be read here.

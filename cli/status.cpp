@@ -1,5 +1,6 @@
 // reclaim status and reclaim host list: the fleet on one screen.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -113,9 +114,10 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
                   std::ostream& err) {
   const auto fleet = read_fleet(session, nullptr);
   if (!fleet) return complain(err, fleet.error());
-  Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available"},
+  Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available",
+               "Paused Until", "Labels"},
               {},
-              {"Version", "Mode"}};
+              {"Labels", "Version", "Mode", "Heartbeat", "Paused Until"}};
   const WallMs now = session.clock().now().wall;
   const std::int64_t silence_max_ms = worker_silence_max_ms(session.settings());
   bool good = true;
@@ -139,7 +141,9 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
                                       : info.observes ? "observe"
                                                       : "serve"),
                           static_cast<std::int64_t>(host.records.size()),
-                          static_cast<std::int64_t>(away)});
+                          static_cast<std::int64_t>(away),
+                          info.paused_until > now ? to_iso8601_seconds(info.paused_until) : "",
+                          fmt::format("{}", fmt::join(info.labels, ", "))});
   }
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());

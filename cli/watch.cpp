@@ -72,13 +72,15 @@ Result<News> look(Session& session, Followed& followed, bool fleet, ProgressLine
 
 Result<std::vector<Followed>> followed_hosts(Session& session, const WatchOptions& options) {
   const std::string after = options.from_start ? "0-0" : "$";
-  if (!options.all_hosts) {
+  if (!options.all_hosts && options.labels.empty()) {
     return std::vector<Followed>{{or_this_host(session, options.host), after, false}};
   }
   const auto hosts = known_hosts(session);
   if (!hosts) return hosts.error();
   std::vector<Followed> followed;
-  for (const HostInfo& info : *hosts) followed.push_back({info.host, after, false});
+  for (const HostInfo& info : *hosts) {
+    if (has_labels(info, options.labels)) followed.push_back({info.host, after, false});
+  }
   return followed;
 }
 
@@ -93,16 +95,17 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
   auto hosts = followed_hosts(session, options);
   if (!hosts) return failed(hosts.error());
   const std::int64_t begun = session.clock().now().mono.ms;
+  const bool many = options.all_hosts || !options.labels.empty();
   bool worked = false;
   for (;;) {
     bool quiet = true;
     bool more = false;
     for (Followed& followed : *hosts) {
       if (followed.lost) continue;
-      const auto news = look(session, followed, options.all_hosts, progress, out);
+      const auto news = look(session, followed, many, progress, out);
       if (!news) {
         const int code = failed(news.error());
-        if (!options.all_hosts || !is_of_what_is_stored(news.error())) return code;
+        if (!many || !is_of_what_is_stored(news.error())) return code;
         followed.lost = true;
         continue;
       }

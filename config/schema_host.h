@@ -228,6 +228,12 @@ inline constexpr std::array kHostOptions = {
              "Placement; `reclaim device list` says what it would do. For the first days beside "
              "what cleans the drives today.",
          .choices = "serve,observe"}),
+    kReclaim.option<&Settings::conductor, &ConductorOptions::labels>(
+        {.name = "labels",
+         .fallback = "",
+         .help = "What this host is known by besides its name, as rack=7,room=b2: at most 16 words "
+                 "of letters, digits and . - _ = : that `--label rack=7` of the commands with "
+                 "--all-hosts chooses hosts by."}),
     kReclaim.option<&Settings::conductor, &ConductorOptions::survey_interval_ms>(
         {.name = "survey_interval_s",
          .fallback = "60",

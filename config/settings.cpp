@@ -263,6 +263,7 @@ class Builder {
   void host(const Reading& reading) {
     out_.settings.survey_delays_s = delays();
     fill_group(reading, "reclaim", out_.settings);
+    check_labels(out_.settings.conductor.labels);
     std::vector<std::string>& directories = out_.settings.nvme.libvirt_dirs;
     if (directories == std::vector<std::string>{"none"}) return directories.clear();
     for (const std::string& directory : directories) {
@@ -274,6 +275,24 @@ class Builder {
       read_.complain("reclaim", "libvirt_dirs",
                      " is empty: without libvirt's domain files it is unknown whose drive it is; "
                      "where there is no libvirt, say none");
+    }
+  }
+
+  void check_labels(const std::vector<std::string>& labels) {
+    constexpr std::size_t kLabelsMax = 16;
+    constexpr std::size_t kLabelBytesMax = 64;
+    for (const std::string& label : labels) {
+      const bool good = std::all_of(label.begin(), label.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view(".-_=:").find(static_cast<char>(c)) != std::string_view::npos;
+      });
+      if (!good || label.empty() || label.size() > kLabelBytesMax) {
+        read_.refuse("reclaim", "labels", label,
+                     "is no label: up to 64 letters, digits and . - _ = : are");
+      }
+    }
+    if (labels.size() > kLabelsMax) {
+      read_.complain("reclaim", "labels", fmt::format(" has more than {} words", kLabelsMax));
     }
   }
 

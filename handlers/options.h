@@ -89,7 +89,8 @@ struct ConductorOptions {
   // /proc/sys/kernel/random/boot_id: PCI addresses stay where they are while it does. Empty: not
   // known, as if the host had just been started.
   std::string boot_id;
-  std::string holder;  // who holds our locks: "host/machine-id"
+  std::string holder;               // who holds our locks: "host/machine-id"
+  std::vector<std::string> labels;  // [reclaim] labels: by which hosts are chosen
   Mode mode = Mode::serve;
   [[nodiscard]] bool observes() const { return mode == Mode::observe; }
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;

@@ -41,6 +41,12 @@ void repeatable(CLI::Option* option) {
       CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_labels(CLI::App* command, std::vector<std::string>& labels) {
+  repeatable(command->add_option("--label", labels,
+                                 "Every host with this label ([reclaim] labels); may be repeated: "
+                                 "hosts that have each"));
+}
+
 void add_format(CLI::App* command, CommandLine& line, const std::vector<std::string>& formats) {
   command->add_option("-f,--format", line.format, "How to print")
       ->check(CLI::IsMember(formats))

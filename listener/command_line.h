@@ -39,6 +39,8 @@ int complain(const Error& error);
 
 // It takes one value each time that it is given.
 void repeatable(CLI::Option* option);
+// With --all-hosts, or in its place.
+void add_labels(CLI::App* command, std::vector<std::string>& labels);
 void add_format(CLI::App* command, CommandLine& line,
                 const std::vector<std::string>& formats = {"table", "json", "yaml", "csv",
                                                            "value"});

@@ -18,17 +18,18 @@ void add_device_list(CLI::App* device, CommandLine& line) {
   list->add_option("--host", options->hosts, "List this host's devices instead; may be repeated");
   list->add_flag("--all-hosts", options->all_hosts,
                  "List the devices of every host that Redis knows");
+  add_labels(list, options->labels);
   repeatable(
       list->add_option("--state", options->states, "Only devices in this state; may be repeated")
           ->check(a_state()));
   list->add_flag("--long", options->longer, "More columns");
-  add_list_format(list, line);
   list->add_option("--worn", options->worn,
                    "Only drives near their end, the worst first: so many per cent of their life "
                    "used, or of their spare gone [80]")
       ->expected(0, 1)
       ->default_str(std::to_string(kWornPercent))
       ->check(CLI::Range(0, 255));
+  add_list_format(list, line);
   runs(list, line, options, cli::run_device_list);
 }
 
@@ -59,6 +60,7 @@ void add_choice(CLI::App* command, cli::DeviceCommandOptions& options, bool many
   repeatable(host);
   command->add_flag("--all-hosts", options.choice.all_hosts, "With --state: of every host")
       ->excludes(host);
+  add_labels(command, options.choice.labels);
   repeatable(command
                  ->add_option("--state", options.choice.states,
                               "All devices in this state instead; may be repeated")
@@ -120,6 +122,28 @@ void add_device_set(CLI::App* device, CommandLine& line) {
   });
 }
 
+void add_host_pause(CLI::App* host, CommandLine& line, bool resume) {
+  auto options = std::make_shared<cli::HostPauseOptions>();
+  options->resume = resume;
+  CLI::App* command =
+      resume ? host->add_subcommand("resume", "Let cleanings begin again on hosts that are paused")
+             : host->add_subcommand("pause", "Let no cleaning begin on hosts until a time");
+  command->add_option("HOST", options->hosts, "As `host list` shows them");
+  command->add_flag("--all-hosts", options->all_hosts, "Every host that Redis knows");
+  add_labels(command, options->labels);
+  if (!resume) {
+    command
+        ->add_option("--until", options->until,
+                     "06:00, 2026-11-30T06:00 (of this machine's time zone), or how long: 90m, 8h, "
+                     "2d; a week at most")
+        ->required();
+    command->add_option("--reason", options->reason, "Why, for who waits meanwhile")->required();
+  }
+  command->add_flag("--dry-run", options->dry_run, "Show which hosts would be meant, and end");
+  command->add_flag("-y,--yes", options->yes, "Of several hosts: do not ask");
+  runs(command, line, options, cli::run_host_pause);
+}
+
 void add_device_order(CLI::App* device, CommandLine& line) {
   CLI::App* order =
       device->add_subcommand("order", "Orders that no worker has taken yet: list, withdraw");
@@ -155,7 +179,7 @@ void add_device(CLI::App& app, CommandLine& line) {
 }
 
 void add_host(CLI::App& app, CommandLine& line) {
-  CLI::App* host = app.add_subcommand("host", "The hosts of the fleet: list, drain, delete");
+  CLI::App* host = app.add_subcommand("host", "The hosts of the fleet: list, pause, drain, delete");
   host->require_subcommand(1);
   CLI::App* list = host->add_subcommand("list", "List every host that ever announced itself");
   add_list_format(list, line);
@@ -168,6 +192,8 @@ void add_host(CLI::App& app, CommandLine& line) {
   drain->add_flag("--dry-run", drained->dry_run, "Show which devices would be meant, and end");
   drain->add_flag("-y,--yes", drained->yes, "Do not ask");
   runs(drain, line, drained, cli::run_host_drain);
+  add_host_pause(host, line, false);
+  add_host_pause(host, line, true);
   auto deleted = std::make_shared<cli::HostDeleteOptions>();
   CLI::App* gone = host->add_subcommand(
       "delete", "Remove what Redis has of a host that is gone for good; its worker is stopped");

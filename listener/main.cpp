@@ -149,6 +149,7 @@ void add_watch(CLI::App& app, CommandLine& line) {
       watch->add_option("--host", options->host, "The host whose worker is followed [this host]");
   watch->add_flag("--all-hosts", options->all_hosts, "Follow every host that Redis knows")
       ->excludes(host);
+  add_labels(watch, options->labels);
   watch->add_flag("--from-start", options->from_start, "Begin with the whole journal");
   watch->add_flag("--until-idle", options->until_idle,
                   "End once something was cleaned and nothing is left to clean");

@@ -79,6 +79,15 @@ constexpr Metric kMetrics[] = {
                     {"mode", host.info.observes ? "observe" : "serve"}},
                    std::size_t{1});
          }},
+    {.name = "reclaim_host_paused_until_timestamp_seconds",
+     .labels = "host",
+     .help = "Until when no cleaning begins on the host, by an operator's word; no sample: it is "
+             "not paused.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           if (host.info.paused_until.ms == 0) return;
+           out.add_time({{"host", host.info.host}}, host.info.paused_until);
+         }},
     {.name = "reclaim_devices",
      .labels = "host, flow, state",
      .help = "Devices by flow (nova, cyborg) and state.",

@@ -8,6 +8,7 @@
 #include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admitted_plan.h"
+#include "handlers/survey/host_pause.h"
 #include "handlers/survey/observed.h"
 #include "handlers/survey/strictest.h"
 #include "state/ledger/trust.h"
@@ -64,6 +65,8 @@ void Admissions::try_admit(const PciAddress& address) {
   const Planning planning = planning_for(context_, sighting);
   auto plan = admit(sighting, decided, context_.survey.host, planning);
   if (plan && context_.options.observes()) plan = Error{Errc::refused, would_clean(*plan)};
+  const auto pause = host_pause(context_.ports.ledger.entries(), context_.ports.clock.now().wall);
+  if (plan && pause) plan = Error{Errc::busy, paused_note(*pause, context_.options.host)};
   waiting.for_thread = plan && busy_count() >= context_.options.cleanings_max;
   if (waiting.for_thread) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",

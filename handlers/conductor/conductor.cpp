@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/host_pause.h"
 #include "handlers/survey/tenant.h"
 #include "state/ledger/trust.h"
 
@@ -176,6 +177,11 @@ HostInfo Conductor::host_info() const {
   info.unheard_since = hearing_.unheard_since();
   info.unread_queues = unread_queues_;
   info.unread_since = unread_since_;
+  info.labels = options_.labels;
+  if (const auto pause = host_pause(ports_.ledger.entries(), info.heartbeat_at)) {
+    info.paused_until = pause->until;
+    info.paused_by = pause->by;
+  }
   for (const auto& [address, device] : devices_) {
     const Stage stage = device.record.stage;
     if (stage != Stage::available || device.record.held) info.burned += 1;

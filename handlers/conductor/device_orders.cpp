@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <memory>
 #include <utility>
 
 #include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/device_kind.h"
+#include "handlers/survey/host_pause.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/named_plan.h"
 #include "state/device/named_steps.h"
@@ -89,6 +91,9 @@ std::string DeviceOrders::why_refused(const Order& order) const {
   }
   // An approval is of what stands at a hold when it is given, not of what comes to one later.
   if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order.hold);
+  if (kind_of(order) == OrderKind::pause) {
+    return why_no_pause(order, context_.ports.clock.now().wall);
+  }
   if (kind_of(order) == OrderKind::disown) {
     return order.reason.empty() ? "it gives no reason: issue it again with --reason TEXT"
                                 : disowning_.why_not(*address);
@@ -99,6 +104,7 @@ std::string DeviceOrders::why_refused(const Order& order) const {
 bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
   const auto kind = kind_of(order);
   // What stops something at once waits for nothing.
+  if (kind == OrderKind::pause || kind == OrderKind::resume) return false;
   if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
   if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {
     return false;
@@ -144,6 +150,13 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
           address,
           fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
           [done] { done(""); });
+    case OrderKind::pause:
+      return pause_host(
+          address, order.until,
+          fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
+          done);
+    case OrderKind::resume:
+      return resume_host(facts.detail, done);
     case OrderKind::maintenance_on:
     case OrderKind::maintenance_off:
       order_maintenance(address, {*kind == OrderKind::maintenance_on, {}, facts.detail, is_proven});
@@ -355,6 +368,42 @@ void DeviceOrders::end_unproven_maintenance() {
         false};
     inbox_.pump(address);
   }
+}
+
+// In the ledger: it outlasts this worker, and admission looks there.
+void DeviceOrders::pause_host(const PciAddress& address, WallMs until, const std::string& by,
+                              const Done& done) {
+  const LedgerEntry* line = context_.on_ledger(address);
+  LedgerEntry entry = line != nullptr ? *line : LedgerEntry{};
+  entry.paused_until = until;
+  entry.paused_by = by;
+  context_.ports.log.warning(log_name::kConductor,
+                             fmt::format("no cleaning begins until {}", to_iso8601_seconds(until)),
+                             {{"by", by}});
+  ledger_.put(address, entry, context_.stopping.unless_begun([done](const Status& kept) {
+    done(kept ? "" : kept.error().what);
+  }));
+}
+
+// On every line, also of a device that is gone.
+void DeviceOrders::resume_host(const std::string& by, const Done& done) {
+  const std::map<PciAddress, LedgerEntry> lines = context_.ports.ledger.entries();
+  context_.ports.log.warning(log_name::kConductor, "cleanings begin again", {{"by", by}});
+  auto left = std::make_shared<std::size_t>(1);
+  auto why = std::make_shared<std::string>();
+  const auto one_done = [left, why, done](const Status& kept) {
+    if (!kept) *why = kept.error().what;
+    if (--*left == 0) done(*why);
+  };
+  for (const auto& [address, line] : lines) {
+    if (line.paused_until.ms == 0) continue;
+    LedgerEntry entry = line;
+    entry.paused_until = {};
+    entry.paused_by.clear();
+    *left += 1;
+    ledger_.put(address, entry, context_.stopping.unless_begun(one_done));
+  }
+  one_done(Ok{});
 }
 
 // The ledger first: what is there survives Redis, and admission looks there too.

@@ -7,8 +7,9 @@
 namespace reclaim {
 namespace {
 
-constexpr auto kOrderNames = enum_names<OrderKind::disown>(
-    "clean", "abort", "enrol", "maintenance_on", "maintenance_off", "unhold", "disown");
+constexpr auto kOrderNames =
+    enum_names<OrderKind::resume>("clean", "abort", "enrol", "maintenance_on", "maintenance_off",
+                                  "unhold", "disown", "pause", "resume");
 
 }  // namespace
 
@@ -28,6 +29,7 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   if (visit.wants(!order.reason.empty())) visit("reason", order.reason, lenient);
   if (visit.wants(!order.steps.empty())) visit("steps", order.steps, lenient);
   if (visit.wants(!order.hold.empty())) visit("hold", order.hold, lenient);
+  if (visit.wants(order.until.ms != 0)) visit.moment("until", order.until, lenient);
 }
 
 std::string_view to_string(OrderKind kind) {

@@ -73,6 +73,10 @@ struct HostInfo {
   // found the first of them so; 0: none.
   std::vector<std::string> unread_queues = {};
   WallMs unread_since = {};
+  std::vector<std::string> labels = {};  // [reclaim] labels: "rack=7"
+  // No cleaning begins on it until then, by whose word and why; 0: it is not paused.
+  WallMs paused_until = {};
+  std::string paused_by = {};
 };
 
 // A lock that was granted. Tokens only grow; a write that has an older one is refused (fencing).

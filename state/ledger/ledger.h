@@ -60,6 +60,11 @@ struct LedgerEntry {
   // The order of its maintenance was not authenticated: it ends then, or with the next start. None:
   // an operator ends it. Absent in lines of an older version.
   WallMs maintenance_until;
+  // An operator's word for the whole host, which any of its lines may have
+  // (handlers/survey/host_pause.h): until then no cleaning begins; 0: none. And whose it is, and
+  // why. Absent in lines of an older version.
+  WallMs paused_until = {};
+  std::string paused_by = {};
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;

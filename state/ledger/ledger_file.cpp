@@ -50,6 +50,8 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
     visit("asked_reserved", entry.asked.reserved, sparse);
   }
   visit("maintenance_until", entry.maintenance_until, sparse);
+  visit("paused_until", entry.paused_until, sparse);
+  visit("paused_by", entry.paused_by, sparse);
   visit("serial", entry.serial);
   visit("provider", entry.provider);
   visit("enrolled_serial", entry.enrolled_serial);

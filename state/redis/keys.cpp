@@ -95,6 +95,9 @@ void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
   visit("unheard_since", info.unheard_since, field::Rule::sparse);
   visit("unread_queues", info.unread_queues, field::Rule::sparse);
   visit("unread_since", info.unread_since, field::Rule::sparse);
+  visit("labels", info.labels, field::Rule::sparse);
+  visit("paused_until", info.paused_until, field::Rule::sparse);
+  visit("paused_by", info.paused_by, field::Rule::sparse);
 }
 
 }  // namespace reclaim

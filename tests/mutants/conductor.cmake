@@ -661,6 +661,9 @@ unit_mutant(a_clock_that_is_ahead_uses_up_nothing conductor handlers/conductor/o
   Orders.*
   "an order that was refused because its clock was ahead is carried out later, from a copy"
   [[    refused_ahead_.emplace(order.address, order.issued_at);]] [[]])
+unit_mutant(a_paused_host_erases conductor handlers/conductor/admissions.cpp HostPaused.*
+  "a cleaning begins on a host that an operator has paused"
+  [[  if (plan && pause) plan = ]] [[  if (false) plan = ]])
 unit_mutant(unfit_is_enrolled conductor handlers/conductor/cleaning_steps.cpp Unfit.IsNotEnrolled*
   "a drive with new media errors is given back by the second try"
   [[        if (!report->unfit.empty()) return unfit(]]

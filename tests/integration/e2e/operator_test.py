@@ -168,7 +168,7 @@ class Commands(EndToEnd):
             self.assertNotIn("None", out)
             self.assertLessEqual(len(out.splitlines()), 15, out)
         _, out, _ = worker.command("device", "show", FIRST, "--all")
-        self.assertNotRegex(out, r"None|-1 ")
+        self.assertNotRegex(out, r"\| (None|-1) ")
         made.free()
         self.look_without_redis(made)
         _, out, _ = worker.command("plan", "-f", "json")
@@ -179,6 +179,35 @@ class Commands(EndToEnd):
         self.assertGreaterEqual(len(json.loads(out)), 15)
         self.assertEqual({row["Result"] for row in json.loads(out)}, {"passed"})
         self.assertEqual(made.host.sanitizes(FIRST), 0)
+
+    def test_a_host_is_paused_and_resumed(self):
+        made = self.setting(survey_s=5, start=False)
+        made.worker.write_config(more="labels = rack=7\n")
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        worker = made.worker
+        code, _, err = worker.command("host", "pause", "--label", "rack=8", "--until", "06:00",
+                                      "--reason", "power", "--yes")
+        self.assertEqual(code, 1)
+        self.assertIn("no worker says that its host has the label rack=8", err)
+        for until in ("8d", "tomorrow"):
+            self.assertEqual(worker.command("host", "pause", worker.name, "--until", until,
+                                            "--reason", "power")[0], 1)
+        code, out, err = worker.command("host", "pause", "--label", "rack=7", "--until", "8h",
+                                        "--reason", "power work", "--yes")
+        self.assertEqual(code, 0, err)
+        self.assertIn("no cleaning begins until", out)
+        self.delete(made)
+        wait_until(lambda: "its host is paused until" in worker.devices()[FIRST]["Note"],
+                   "it says who wants it so")
+        self.assertIn("power work", worker.devices()[FIRST]["Note"])
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        code, out, _ = worker.command("status", "-f", "json")
+        paused = json.loads(out)["paused"]
+        self.assertEqual([row["host"] for row in paused], [worker.name], out)
+        code, out, err = worker.command("host", "resume", worker.name)
+        self.assertEqual((code, out), (0, "host %s: cleanings begin again\n" % worker.name), err)
+        self.assert_released(made)
 
     def look_without_redis(self, made):
         """Nothing is said of what only the record tells, and that nothing is released is."""

@@ -60,26 +60,38 @@ TEST(FleetStatus, AFleetThatIsWellNeedsNoAttention) {
   EXPECT_THAT(text, Not(HasSubstr("attention")));
 }
 
-TEST(FleetStatus, WornDrivesAreShownAndNeedNoAttention) {
-  HostState worn = host("c1");
-  worn.records = {device("c1", "0000:c1:00.0", Stage::available, kHourMs),
+// Which is no fault of theirs: what waits meanwhile needs no attention.
+TEST(FleetStatus, PausedHostsAndWornDrivesAreShownAndNeedNoAttention) {
+  HostState paused = host("c1");
+  paused.info.paused_until = WallMs{kNow.ms + kHourMs};
+  paused.info.paused_by = "operator alice@ctl: power work";
+  paused.records = {device("c1", "0000:c1:00.0", Stage::pending_cleaning, kHourMs),
                     device("c1", "0000:c2:00.0", Stage::available, kHourMs),
                     device("c1", "0000:c3:00.0", Stage::available, kHourMs)};
+  paused.records[0].waiting_for = "its host is paused until 2027-01-15T09:00:00Z by alice";
   const auto wears = [](Record& record, const std::string& used, const std::string& spare) {
     record.findings = R"({"nvme.check_health":[{"surface":"percentage_used","found":")" + used +
                       R"( %"},{"surface":"available_spare","found":")" + spare +
                       R"( %, threshold 10 %"}]})";
   };
-  wears(worn.records[0], "79", "21");
-  wears(worn.records[1], "85", "100");
-  wears(worn.records[2], "3", "9");
-  const FleetStatus status = look({worn});
+  wears(paused.records[0], "79", "21");
+  wears(paused.records[1], "85", "100");
+  wears(paused.records[2], "3", "9");
+  HostState over = host("c2");
+  over.info.paused_until = WallMs{kNow.ms - 1};
+  const FleetStatus status = look({paused, over});
   EXPECT_TRUE(status.healthy());
   const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("  c1 until 2027-01-15T09:00:00Z by operator alice@ctl: power work"));
+  EXPECT_THAT(text, Not(HasSubstr("c2 until")));
   EXPECT_THAT(text, HasSubstr("Near their end, the worst first\n"
                               "  c1 0000:c3:00.0: 3 % used, 9 % spare\n"
                               "  c1 0000:c2:00.0: 85 % used, 100 % spare\n"));
   EXPECT_THAT(text, Not(HasSubstr("79 % used")));
+  EXPECT_THAT(status_fields(status),
+              ::testing::Contains(
+                  Pair("paused", Cell(RawJson{R"([{"host":"c1","until":"2027-01-15T09:00:00Z",)"
+                                              R"("by":"operator alice@ctl: power work"}])"}))));
 }
 
 TEST(FleetStatus, WorkersThatAreNotThereAreNamedWithTheRemedy) {

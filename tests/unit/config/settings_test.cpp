@@ -383,6 +383,8 @@ TEST(Settings, Paths) {
       ElementsAre("r.conf:5: [DEFAULT] state_path: '' is not an absolute path",
                   "r.conf:2: [reclaim] sysfs_root: 'sys' is not an absolute path",
                   "r.conf:3: [reclaim] libvirt_dirs: 'b' is not an absolute path"));
+  EXPECT_THAT(problems("[reclaim]\nlabels = rack=7,b 2\n"),
+              ElementsAre(HasSubstr("r.conf:2: [reclaim] labels: 'b 2' is no label")));
   EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs = none\n"), ElementsAre());
   EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs = none,/etc/libvirt/qemu\n"),
               ElementsAre(HasSubstr("'none' is not an absolute path")));
