@@ -12,10 +12,11 @@ namespace reclaim::cli {
 
 // What an order says besides.
 struct OrderSaid {
-  FoundDrive accepts;  // `enrol`: which drive
-  std::string reason;  // `disown`
-  std::string steps;   // `clean`: those that are run first (encode_plan)
-  std::string hold;    // `unhold`: which one (hold_id)
+  FoundDrive accepts;   // `enrol`: which drive
+  std::string reason;   // `disown` and `retire`
+  std::string purpose;  // `retire`
+  std::string steps;    // `clean`: those that are run first (encode_plan)
+  std::string hold;     // `unhold`: which one (hold_id)
 };
 
 // Errc::refused: it has to be authenticated, and no key for it can be read here.
