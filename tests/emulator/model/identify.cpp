@@ -75,8 +75,10 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.avscc = 1;
   id.wctemp = 350;
   id.cctemp = 360;
-  put128(id.tnvmcap, can.capacity_bytes);
-  put128(id.unvmcap, unallocated_bytes());
+  if (!state_.faults.tells_no_capacity) {
+    put128(id.tnvmcap, can.capacity_bytes);
+    put128(id.unvmcap, unallocated_bytes());
+  }
   id.rpmbs = can.rpmbs;
   id.hmpre = can.hmpre;
   id.hmmin = can.hmpre;
