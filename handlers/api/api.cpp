@@ -243,6 +243,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::clean:
       case Resource::unhold:
       case Resource::disown:
+      case Resource::retire:
       case Resource::abort:
       case Resource::enrol:
       case Resource::enable:
@@ -377,13 +378,12 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                 [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
                   if (!found) return answer(*call, redis_fault(*call, found.error()));
                   if (*found == nullptr) return answer(*call, no_such_device(*call));
-                  const Record& record = (*found)->record;
                   if (orders_something(call->route.resource)) return order(call, **found);
                   if (call->route.resource == Resource::steps) {
-                    return answer(*call, json_response(200, steps_body(record)));
+                    return answer(*call, json_response(200, steps_body((*found)->record)));
                   }
                   std::string body;
-                  append_device(body, device_of(record), form_for(*call));
+                  append_device(body, device_of((*found)->record), form_for(*call));
                   answer(*call, json_response(200, std::move(body)));
                 });
   }
@@ -429,8 +429,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   static std::string_view command_of(OrderKind kind) {
     if (kind == OrderKind::enrol) return "set ADDRESS --enrol";
     if (kind == OrderKind::disown) return "disown ADDRESS --reason TEXT";
-    if (kind == OrderKind::clean) return "clean ADDRESS --steps FILE";
-    return "unhold ADDRESS";
+    if (kind == OrderKind::retire) return "retire ADDRESS --as WORD --reason TEXT";
+    return kind == OrderKind::clean ? "clean ADDRESS --steps FILE" : "unhold ADDRESS";
   }
 
   static Response no_key(const OrderCall& kind) {
