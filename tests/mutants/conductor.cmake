@@ -675,7 +675,8 @@ unit_mutant(enrolled_stays_retired conductor handlers/conductor/ledger_gate.cpp
     forget_retirement(address, record.serial);]] "")
 unit_mutant(retired_is_of_its_bay conductor state/ledger/trust.cpp Retire.ItsSerial*
   "a retired drive is given back from another bay"
-  [[  return moved == entries.end() ? std::string() : moved->second.retired;]] [[  return {};]])
+  [[  return moved == entries.end() ? std::string() : moved->second.retired;]]
+  [[  return std::string(moved == entries.end() ? "" : "");]])
 unit_mutant(hot_starts_over conductor handlers/conductor/release.cpp Unfit.IsHot*
   "a hot drive is erased again and again, which heats it"
   [[        if (!now && now.error().code == Errc::busy) {]] [[        if (false) {]])
