@@ -32,6 +32,7 @@ bool is_incident(AuditEvent event) {
     case AuditEvent::enrol_refused:
     case AuditEvent::disowned:
     case AuditEvent::key_revoked:
+    case AuditEvent::retired:
       return true;
     case AuditEvent::tenancy_seen:
     case AuditEvent::tenancy_ended:

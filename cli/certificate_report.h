@@ -100,7 +100,7 @@ struct PeriodReport {
   std::vector<Stretch> stretches;              // all of the period, in order
   std::int64_t stretch_days = 1;
   std::size_t erasures = 0;
-  std::size_t not_returned = 0;  // of them, drives too unwell to be given back
+  std::size_t not_returned = 0;  // of them, drives too unwell to be given back, or retired
   std::size_t quarantines = 0;
   std::size_t unerased = 0;
   LeftOut left_out;

@@ -48,7 +48,8 @@ struct DeviceCommandOptions {
   bool yes = false;        // nobody is asked
   bool wait = false;       // until what was begun has come to rest
   std::string serial;      // of the drive that `enrol` accepts; empty: the one the worker saw last
-  std::string reason;      // of `disown`
+  std::string reason;      // of `disown` and `retire`
+  std::string purpose;     // of `retire`: what becomes of the drive
   std::string steps_file;  // of `clean`: the steps that are to be run first; empty: none
 };
 [[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,

@@ -1,5 +1,5 @@
-// The commands that go to devices' workers: reclaim device clean|abort|unhold|disown|set, for one
-// device or many.
+// The commands that go to devices' workers: reclaim device clean|abort|unhold|disown|retire|set,
+// for one device or many.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,6 +57,7 @@ class DeviceOrderRun final {
   Status add(const Record& record) {
     OrderSaid said;
     said.reason = options_.reason;
+    said.purpose = options_.purpose;
     if (options_.order == OrderKind::unhold) said.hold = hold_id(record);
     if (options_.order == OrderKind::enrol) {
       auto drive = drive_to_accept(record, options_.serial, "--serial");

@@ -7,6 +7,16 @@
 #include "handlers/survey/observed.h"
 
 namespace reclaim::cli {
+namespace {
+
+// Erased, as the order asked for, and kept.
+bool is_retired(const Record& record) {
+  const auto* row = find_row(Stage::verifying, Trigger::verified_unfit);
+  return record.stage == Stage::error &&
+         record.last_error.starts_with(fmt::format("{}: {}", row->why, kRetired));
+}
+
+}  // namespace
 
 std::optional<Error> refusal_of(OrderKind order, bool with_steps, const Record& record) {
   const auto state = to_string(device_state(record.stage));
@@ -50,6 +60,18 @@ std::optional<Error> refusal_of(OrderKind order, bool with_steps, const Record& 
                              "cleaned or is in error",
                              to_string(record.address), state)};
   }
+  if (order == OrderKind::retire && !record.is_drive()) {
+    return Error{Errc::conflict,
+                 fmt::format("{} is no drive that Reclaim erases: only such a one is retired",
+                             to_string(record.address))};
+  }
+  if (order == OrderKind::retire && find_row(record.stage, Trigger::operator_retire) == nullptr) {
+    return Error{
+        Errc::conflict,
+        fmt::format("{} is {}; retire it when {}", to_string(record.address), state,
+                    record.stage == Stage::allocated ? "the instance that has it is deleted"
+                                                     : "its cleaning is over, or abort that")};
+  }
   if (order == OrderKind::disown && is_busy(record.stage)) {
     return Error{Errc::conflict, fmt::format("{} is {}; abort the cleaning first, then disown it",
                                              to_string(record.address), state)};
@@ -79,6 +101,7 @@ bool has_acted(OrderKind order, const Record& before, const Record& now) {
   if (order == OrderKind::abort) return now.stage == Stage::error;
   if (order == OrderKind::disown) return !now.cleanable();
   if (order == OrderKind::enrol) return now.serial != before.serial || now.accepted;
+  if (order == OrderKind::retire) return !now.retired.empty();
   return true;  // a second try may have failed again by now
 }
 
@@ -94,8 +117,9 @@ Rest rest_of(OrderKind order, const Record& before, const Record& now) {
   if (now.stage == Stage::pending_cleaning) {
     return now.maintenance || now.clean_start == CleanStart::awaited ? Rest::well : Rest::not_yet;
   }
+  const bool retired = order == OrderKind::retire && is_retired(now);
   const bool was_so = order == OrderKind::maintenance_off && before.stage == Stage::error;
-  return now.stage == Stage::error && !was_so ? Rest::error : Rest::well;
+  return now.stage == Stage::error && !was_so && !retired ? Rest::error : Rest::well;
 }
 
 }  // namespace reclaim::cli

@@ -58,6 +58,7 @@ Result<Order> new_order(Session& session, const std::string& host, OrderKind kin
   order.serial = said.accepts.serial;
   order.hardware = said.accepts.hardware;
   order.reason = said.reason;
+  order.purpose = said.purpose;
   order.steps = said.steps;
   order.hold = said.hold;
   order.until = said.until;

@@ -12,11 +12,12 @@ namespace reclaim::cli {
 
 // What an order says besides.
 struct OrderSaid {
-  FoundDrive accepts;  // `enrol`: which drive
-  std::string reason;  // `disown`
-  std::string steps;   // `clean`: those that are run first (encode_plan)
-  std::string hold;    // `unhold`: which one (hold_id)
-  WallMs until = {};   // `pause`
+  FoundDrive accepts;   // `enrol`: which drive
+  std::string reason;   // `disown`, `retire` and `pause`
+  std::string purpose;  // `retire`
+  std::string steps;    // `clean`: those that are run first (encode_plan)
+  std::string hold;     // `unhold`: which one (hold_id)
+  WallMs until = {};    // `pause`
 };
 
 // Errc::refused: it has to be authenticated, and no key for it can be read here.

@@ -82,7 +82,13 @@ void add_device_command(CLI::App* device, CommandLine& line, OrderKind order,
         "Clean steps to run first, in the order of this JSON file; also of a device "
         "in the pool");
   }
-  if (order == OrderKind::disown) {
+  if (order == OrderKind::retire) {
+    command->add_option("--as", options->purpose, "What becomes of the drive")
+        ->required()
+        ->check(CLI::IsMember(
+            std::vector<std::string>(kRetirePurposes.begin(), kRetirePurposes.end())));
+  }
+  if (order == OrderKind::disown || order == OrderKind::retire) {
     command->add_option("--reason", options->reason, "Why, for the journal and the audit")
         ->required();
   }
@@ -174,6 +180,8 @@ void add_device(CLI::App& app, CommandLine& line) {
                      "Approve that a cleaning goes on behind the hold at which it waits");
   add_device_command(device, line, OrderKind::disown,
                      "Let a device go that no device_spec entry matches any more, as it is");
+  add_device_command(device, line, OrderKind::retire,
+                     "Erase a drive that leaves for good: certified, and never given back");
   add_device_set(device, line);
   add_device_order(device, line);
 }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "nvme/clean_steps.h"
 #include "nvme/controller/admin_change.h"
@@ -15,7 +16,10 @@ namespace {
 constexpr std::uint32_t kManagementTimeoutMs = 120'000;  // deleting may trim the whole media
 constexpr std::uint32_t kFormatTimeoutMs = 600'000;
 constexpr std::int64_t kNodesTimeoutMs = 30'000;  // the kernel looks again in its own time
-constexpr std::uint16_t kInsufficientCapacity = 0x115;
+// How drives refuse a namespace that is too large: by the specification, and Samsung's PM9A3 as an
+// invalid format, others as an invalid field.
+constexpr std::uint16_t kTooLarge[] = {0x115, 0x10a, 0x002};
+constexpr std::uint64_t kSearchedToBytes = 1'048'576;
 constexpr std::string_view kSurface = "namespaces";
 
 Error failed(const Error& error) {
@@ -87,49 +91,85 @@ Status remove_namespaces(DriveContext& drive, const LayoutPlan& plan, const Cont
   return Ok{};
 }
 
-// Over all that is unallocated: the largest that the drive takes. What it rounds away is for
-// check_covered() to judge.
-Status make_namespace(const DriveContext& drive, const NamespaceToMake& make,
-                      const Patience& patience) {
+bool is_too_large(const Error& error) {
+  return std::find(std::begin(kTooLarge), std::end(kTooLarge), status_code(error.raw)) !=
+         std::end(kTooLarge);
+}
+
+// The largest that the drive takes of `bytes`. A sanitize reaches what drives round away, so that
+// the size that it had is good enough for one; all else needs the last block.
+Result<std::uint32_t> create_largest(const DriveContext& drive, const NamespaceToMake& make,
+                                     std::uint64_t bytes, EraseMethod method,
+                                     const Patience& patience) {
   const int controller = drive.claim.controller_fd();
   const std::uint32_t timeout_ms = std::max(drive.options.admin_timeout_ms, kManagementTimeoutMs);
+  const bool whole = !is_sanitize(method);
+  const std::uint64_t block = std::max<std::uint64_t>(make.block_bytes, 1);
+  const std::uint64_t former = about_equal(make.former_bytes, bytes) ? make.former_bytes : 0;
+  SizeSearch search(bytes / block, former / block,
+                    whole ? 1 : std::min(kSearchedToBytes, bytes / 1024) / block);
+  Result<std::uint32_t> nsid = Error{Errc::failed, "the drive does not say how large it is"};
+  while (const auto blocks = search.next()) {
+    if (auto going = patience.check(); !going) return going.error();
+    if (nsid) {
+      if (auto gone = delete_namespace(controller, *nsid, timeout_ms); !gone) return gone.error();
+    }
+    nsid = create_namespace(controller, make, *blocks, timeout_ms);
+    if (!nsid && !is_too_large(nsid.error())) return nsid;
+    if (!nsid) {
+      search.refused();
+      continue;
+    }
+    search.taken();
+    if (!whole && *blocks == former / block) break;
+  }
+  if (!nsid && search.largest() != 0) {
+    nsid = create_namespace(controller, make, search.largest(), timeout_ms);
+  }
+  if (nsid) {
+    drive.log.debug(log_name::kNvme,
+                    fmt::format("{}: namespace {} of {} blocks made",
+                                to_string(drive.claim.sys().address), *nsid, search.largest()));
+  }
+  return nsid;
+}
+
+// Over all that is unallocated, or as large as before where the drive does not tell. What it rounds
+// away is for check_covered() to judge.
+Status make_namespace(const DriveContext& drive, const NamespaceToMake& make, EraseMethod method,
+                      const Patience& patience) {
+  const int controller = drive.claim.controller_fd();
   const auto empty = read_namespace_layout(controller, drive.options.admin_timeout_ms, patience);
   if (!empty) return empty.error();
   if (!empty->namespaces.empty()) {
     return Error{Errc::failed, fmt::format("namespace {} is still there after it was deleted",
                                            empty->namespaces.front().nsid)};
   }
-  const std::uint64_t bytes =
-      empty->unallocated_bytes != 0 ? empty->unallocated_bytes : empty->capacity_bytes;
-  SizeSearch search(make.block_bytes != 0 ? bytes / make.block_bytes : 0);
-  Result<std::uint32_t> nsid = Error{Errc::failed, "the drive does not say how large it is"};
-  while (const auto blocks = search.next()) {
-    if (auto going = patience.check(); !going) return going;
-    if (nsid) {
-      if (auto gone = delete_namespace(controller, *nsid, timeout_ms); !gone) return gone;
-    }
-    nsid = create_namespace(controller, make, *blocks, timeout_ms);
-    if (nsid) {
-      search.taken();
-    } else if (status_code(nsid.error().raw) == kInsufficientCapacity) {
-      search.refused();
-    } else {
-      return std::move(nsid).error();
-    }
+  std::uint64_t bytes = empty->unallocated_bytes;
+  if (bytes == 0) bytes = empty->capacity_bytes != 0 ? empty->capacity_bytes : make.former_bytes;
+  const auto nsid = create_largest(drive, make, bytes, method, patience);
+  if (!nsid && nsid.error().code == Errc::cancelled) return nsid.error();
+  if (!nsid && nsid.error().code == Errc::unknown) {
+    return Error{Errc::unknown,
+                 nsid.error().what +
+                     "; the drive may have no namespace now, the next cleaning "
+                     "makes one",
+                 nsid.error().raw};
   }
-  if (!nsid && search.largest() != 0) {
-    nsid = create_namespace(controller, make, search.largest(), timeout_ms);
+  if (!nsid) {
+    return Error{Errc::failed,
+                 nsid.error().what +
+                     "; the drive has no namespace now: make one over all of it by "
+                     "`nvme create-ns`, then clean the device again",
+                 nsid.error().raw};
   }
-  if (!nsid) return std::move(nsid).error();
-  drive.log.debug(log_name::kNvme,
-                  fmt::format("{}: namespace {} of {} blocks made",
-                              to_string(drive.claim.sys().address), *nsid, search.largest()));
-  return attach_namespace(controller, *nsid, empty->controller_id, true, timeout_ms);
+  return attach_namespace(controller, *nsid, empty->controller_id, true,
+                          std::max(drive.options.admin_timeout_ms, kManagementTimeoutMs));
 }
 
 // Errc::not_found: the drive knows no namespace management, and nothing was changed.
 Status change_layout(DriveContext& drive, const LayoutPlan& plan, const ControllerState& layout,
-                     const Patience& patience, StopFlag& stop) {
+                     EraseMethod method, const Patience& patience, StopFlag& stop) {
   const int controller = drive.claim.controller_fd();
   for (const NamespaceToFormat& format : plan.format) {
     if (auto going = patience.check(); !going) return going;
@@ -139,14 +179,11 @@ Status change_layout(DriveContext& drive, const LayoutPlan& plan, const Controll
   }
   if (plan.make) {
     if (auto removed = remove_namespaces(drive, plan, layout, patience); !removed) return removed;
-    if (auto made = make_namespace(drive, *plan.make, patience); !made) {
-      if (made.error().code == Errc::cancelled) return made;
-      return Error{made.error().code == Errc::unknown ? Errc::unknown : Errc::failed,
-                   made.error().what +
-                       "; the drive has no namespace now, the next cleaning makes "
-                       "one",
-                   made.error().raw};
+    auto made = make_namespace(drive, *plan.make, method, patience);
+    if (!made && made.error().code == Errc::not_found) {
+      return Error{Errc::failed, made.error().what, made.error().raw};
     }
+    if (!made) return made;
   }
   if (plan.nothing_to_do()) return Ok{};
   if (auto asked = rescan_namespaces(controller); !asked) return asked;
@@ -171,7 +208,7 @@ Result<StepReport> reset_namespaces(DriveContext& drive, const StepRequest& requ
   if (!plan->nothing_to_do()) {
     if (stop.requested()) return Error{Errc::cancelled, "stopped before the namespaces were reset"};
     if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
-    auto changed = change_layout(drive, *plan, *layout, patience, stop);
+    auto changed = change_layout(drive, *plan, *layout, request.method, patience, stop);
     if (!changed && changed.error().code == Errc::not_found) {
       // Some drives claim namespace management and know none of its commands.
       can_manage = false;
@@ -180,7 +217,7 @@ Result<StepReport> reset_namespaces(DriveContext& drive, const StepRequest& requ
       plan = plan_namespaces(*layout, yardstick, request.method, can_manage);
       if (!plan) return std::move(plan).error();
       if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
-      changed = change_layout(drive, *plan, *layout, patience, stop);
+      changed = change_layout(drive, *plan, *layout, request.method, patience, stop);
     }
     if (!changed && changed.error().code == Errc::cancelled) return std::move(changed).error();
     if (!changed) return failed(changed.error());

@@ -244,6 +244,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::clean:
       case Resource::unhold:
       case Resource::disown:
+      case Resource::retire:
       case Resource::abort:
       case Resource::enrol:
       case Resource::enable:
@@ -425,8 +426,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   static std::string_view command_of(OrderKind kind) {
     if (kind == OrderKind::enrol) return "set ADDRESS --enrol";
     if (kind == OrderKind::disown) return "disown ADDRESS --reason TEXT";
-    if (kind == OrderKind::clean) return "clean ADDRESS --steps FILE";
-    return "unhold ADDRESS";
+    if (kind == OrderKind::retire) return "retire ADDRESS --as WORD --reason TEXT";
+    return kind == OrderKind::clean ? "clean ADDRESS --steps FILE" : "unhold ADDRESS";
   }
 
   static Response no_key(const OrderCall& kind) {

@@ -1,6 +1,9 @@
 #include "handlers/api/orders.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "handlers/accepted_drive.h"
 #include "state/base/embedded_json.h"
@@ -17,11 +20,13 @@ constexpr int kAccepted = 202;
 constexpr int kAsCyborgs = 200;
 constexpr std::size_t kBodyBytesMax = 65'536;
 constexpr const char* kReason = "reason";
+constexpr const char* kAs = "as";
 
 constexpr OrderCall kCalls[] = {
     {Resource::clean, OrderKind::clean, "cyborg:device:clean", kVersionDeviceState, kAccepted},
     {Resource::unhold, OrderKind::unhold, "cyborg:device:unhold", kVersionDeviceState, kAccepted},
     {Resource::disown, OrderKind::disown, "cyborg:device:disown", kVersionCleaning, kAccepted},
+    {Resource::retire, OrderKind::retire, "cyborg:device:retire", kVersionRetire, kAccepted},
     {Resource::abort, OrderKind::abort, "cyborg:device:abort", kVersionCleaning, kAccepted},
     {Resource::enrol, OrderKind::enrol, "cyborg:device:enrol", kVersionCleaning, kAccepted},
     {Resource::enable, OrderKind::maintenance_off, "cyborg:device:enable", kVersionStatus,
@@ -65,23 +70,40 @@ Result<std::string> serial_of(std::string_view body) {
                                           kOrderWordBytesMax)};
 }
 
-Result<std::string> reason_of(std::string_view body) {
+// What becomes of a drive that is retired.
+Status take_purpose(const rapidjson::Document& body, Order& order) {
+  const std::string purpose = json::maybe_string(body, kAs).value_or("");
+  const bool known =
+      std::find(kRetirePurposes.begin(), kRetirePurposes.end(), purpose) != kRetirePurposes.end();
+  if (!known) {
+    return Error{Errc::invalid,
+                 fmt::format("retire takes {{\"as\": WORD}} beside its reason, one of {}",
+                             fmt::join(kRetirePurposes, ", "))};
+  }
+  order.purpose = purpose;
+  return Ok{};
+}
+
+// Of `disown` and `retire`.
+Status take_reason(std::string_view body, bool retires, Order& order) {
   const Error wanted{Errc::invalid,
-                     fmt::format("disown takes {{\"reason\": TEXT}}, a text of 1 to {} bytes, and "
-                                 "nothing else",
-                                 kOrderWordBytesMax)};
+                     fmt::format("{} takes {{\"reason\": TEXT}}, a text of 1 to {} bytes, and "
+                                 "nothing else{}",
+                                 retires ? "retire" : "disown", kOrderWordBytesMax,
+                                 retires ? R"( but {"as": WORD})" : "")};
   const auto document = parse_shallow(body, kNamedStepsBytesMax);
   if (!document) return blank(body) ? wanted : document.error();
   if (!document->IsObject()) return wanted;
   for (const auto& member : document->GetObject()) {
     const std::string_view name(member.name.GetString(), member.name.GetStringLength());
-    if (name == kReason) continue;
+    if (name == kReason || (retires && name == kAs)) continue;
     return Error{Errc::invalid,
                  fmt::format("Unknown member '{}': {}", printable_excerpt(name, 40), wanted.what)};
   }
   auto reason = json::maybe_string(*document, kReason);
   if (!reason || blank(*reason) || reason->size() > kOrderWordBytesMax) return wanted;
-  return *std::move(reason);
+  order.reason = *std::move(reason);
+  return retires ? take_purpose(*document, order) : Status(Ok{});
 }
 
 // The clean steps that an operator names, as the order has them. What a device does not have is not
@@ -141,6 +163,16 @@ std::optional<Fault> why_not_disown(const Record& record) {
                                 named(record))};
 }
 
+std::optional<Fault> why_not_retire(const Record& record) {
+  if (!record.is_drive()) return why_not_of_its_type(record);
+  if (find_row(record.stage, Trigger::operator_retire) == nullptr) {
+    return Fault{409, fmt::format("{} is {}; a drive is retired while it is available, waits to be "
+                                  "cleaned or is in error",
+                                  named(record), to_string(device_state(record.stage)))};
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> why_state_forbids(OrderKind kind, const Record& record) {
   if (!record.damage.empty()) {
     return Fault{409, fmt::format("{}: {}", named(record), record.damage)};
@@ -148,6 +180,7 @@ std::optional<Fault> why_state_forbids(OrderKind kind, const Record& record) {
   if (kind == OrderKind::abort) return why_not_abort(record);
   if (kind == OrderKind::enrol) return why_not_enrol(record);
   if (kind == OrderKind::disown) return why_not_disown(record);
+  if (kind == OrderKind::retire) return why_not_retire(record);
   if (kind == OrderKind::maintenance_off) return why_not_enable(record);
   return std::nullopt;
 }
@@ -168,10 +201,9 @@ bool names_steps(std::string_view body) {
 std::optional<Fault> read_body(const OrderCall& call, std::string_view body, const Record& record,
                                Order& order) {
   if (call.kind == OrderKind::unhold) order.hold = hold_id(record);
-  if (call.kind == OrderKind::disown) {
-    auto reason = reason_of(body);
-    if (!reason) return Fault{400, reason.error().what};
-    order.reason = *std::move(reason);
+  if (call.kind == OrderKind::disown || call.kind == OrderKind::retire) {
+    const Status taken = take_reason(body, call.kind == OrderKind::retire, order);
+    if (!taken) return Fault{400, taken.error().what};
   } else if (call.kind == OrderKind::clean) {
     auto steps = steps_of(body, record);
     if (!steps) return Fault{400, steps.error().what};

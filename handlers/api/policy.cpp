@@ -42,6 +42,7 @@ constexpr Default kDefaults[] = {
     {"cyborg:device:cleaning_steps", "role:admin"},
     {"cyborg:device:unhold", "rule:operator_api"},
     {"cyborg:device:disown", "rule:operator_api"},
+    {"cyborg:device:retire", "rule:operator_api"},
     {"cyborg:device:abort", "role:admin"},
     {"cyborg:device:enrol", "rule:operator_api"},
     {"cyborg:device:enable", "rule:admin_api"},

@@ -74,7 +74,7 @@ struct OrderPath {
 constexpr OrderPath kOrderPaths[] = {
     {"clean", Resource::clean},     {"unhold", Resource::unhold}, {"disown", Resource::disown},
     {"abort", Resource::abort},     {"enrol", Resource::enrol},   {"enable", Resource::enable},
-    {"disable", Resource::disable},
+    {"disable", Resource::disable}, {"retire", Resource::retire},
 };
 
 Resource find_order(std::string_view name) {

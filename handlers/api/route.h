@@ -26,6 +26,7 @@ enum class Resource {
   clean,    // /v2/devices/ID/clean, and so on: orders.h
   unhold,
   disown,
+  retire,
   abort,
   enrol,
   enable,

@@ -32,6 +32,8 @@ inline constexpr Microversion kVersionCertificates = kVersionCleaning;  // /v2/c
 inline constexpr Microversion kVersionWear{2, 7};  // what a drive is worn
 // `cleaning/steps` is the list of Ironic's specification, and `cleaning` what that was before.
 inline constexpr Microversion kVersionStepList{2, 7};
+inline constexpr Microversion kVersionWear = kVersionStepList;    // what a drive is worn
+inline constexpr Microversion kVersionRetire = kVersionStepList;  // the call
 
 inline constexpr std::string_view kVersionHeader = "OpenStack-API-Version";
 

@@ -69,6 +69,10 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
     entries.push_back(audit_entry(AuditEvent::enrolled, after,
                                   detail.empty() ? why : fmt::format("{}: {}", why, detail)));
   }
+  if (on == Trigger::operator_retire) {
+    entries.push_back(
+        audit_entry(AuditEvent::retired, after, fmt::format("{}; {}", after.retired, detail)));
+  }
   if (after.stage == Stage::error && before.stage != Stage::error) {
     entries.push_back(audit_entry(AuditEvent::quarantined, after, detail.empty() ? why : detail));
   }

@@ -31,6 +31,13 @@ Trigger end_of_step(const Error& error) {
   return passes ? Trigger::guards_wait : Trigger::step_failed;
 }
 
+std::string why_not_returned(const std::string& retired, const std::vector<std::string>& unfit) {
+  std::vector<std::string> reasons;
+  if (!retired.empty()) reasons.push_back(std::string(kRetired) + retired);
+  if (!unfit.empty()) reasons.push_back(fmt::format("health: {}", fmt::join(unfit, "; also ")));
+  return fmt::to_string(fmt::join(reasons, "; "));
+}
+
 }  // namespace
 
 // What a step writes to the drive passes for a tenant's writes, should the release of an earlier
@@ -301,7 +308,10 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
           facts.findings = with_findings(context_.record_of(address).findings, kAfterErase,
                                          nvme::StepReport{report->health});
         }
-        if (!report->unfit.empty()) return unfit(address, epoch, *report, std::move(facts));
+        const std::string retired = retirement(address);
+        if (!report->unfit.empty() || !retired.empty()) {
+          return keep_out(address, epoch, retired, *report, std::move(facts));
+        }
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
         const auto left = nvme::decode_controller_state(report->enrolment);
@@ -314,16 +324,24 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
+std::string CleaningSteps::retirement(const PciAddress& address) const {
+  return retirement_of(context_.ports.ledger.entries(), context_.record_of(address));
+}
+
 // It was erased, and that is certified; it stays reserved. The enrolment stays the former one: what
 // makes it unfit is to be seen again by the next cleaning. As with a release, what is sealed is
 // what the ledger has before the record says so.
-void CleaningSteps::unfit(const PciAddress& address, std::uint64_t epoch,
-                          const nvme::VerifyReport& report, Facts facts) {
+void CleaningSteps::keep_out(const PciAddress& address, std::uint64_t epoch,
+                             const std::string& retired, const nvme::VerifyReport& report,
+                             Facts facts) {
   if (context_.is_stale(address, epoch)) return;
-  facts.detail = fmt::format(
-      "health: {}; what device_spec then allows is given back by `reclaim device clean`, which "
-      "erases it again",
-      fmt::join(report.unfit, "; also "));
+  const std::string why = why_not_returned(retired, report.unfit);
+  facts.retired = retired;
+  facts.detail =
+      why + (retired.empty() ? "; what device_spec then allows is given back by `reclaim device "
+                               "clean`, which erases it again"
+                             : "; it stays reserved, and only `reclaim device set ADDRESS --enrol` "
+                               "takes that back");
   Record erased = context_.record_of(address);
   erased.certificate_id = context_.policies.make_id();
   erased.verification = *facts.verification;
@@ -332,10 +350,11 @@ void CleaningSteps::unfit(const PciAddress& address, std::uint64_t epoch,
   erased.verified_at = std::max(context_.ports.clock.now().wall, erased_at(erased));
   Certificate certificate = certificate_of(erased, context_.options.version);
   certificate.released_at = WallMs{};
-  certificate.not_returned = fmt::format("health: {}", fmt::join(report.unfit, "; also "));
+  certificate.not_returned = why;
   keep(
       address, epoch,
-      [text = encode_certificate(certificate)](LedgerEntry& entry) {
+      [text = encode_certificate(certificate), retired](LedgerEntry& entry) {
+        entry.retired = retired;
         entry.certificate_pending = text;
         entry.release_generation = -1;
       },

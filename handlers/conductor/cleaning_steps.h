@@ -44,8 +44,9 @@ class CleaningSteps final {
   void note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then, Facts facts);
   void keep(const PciAddress& address, std::uint64_t epoch,
             const std::function<void(LedgerEntry&)>& change, const std::function<void()>& then);
-  void unfit(const PciAddress& address, std::uint64_t epoch, const nvme::VerifyReport& report,
-             Facts facts);
+  [[nodiscard]] std::string retirement(const PciAddress& address) const;
+  void keep_out(const PciAddress& address, std::uint64_t epoch, const std::string& retired,
+                const nvme::VerifyReport& report, Facts facts);
   void note_mark(const PciAddress& address, std::uint64_t epoch, const std::string& mark);
 
   const ConductorContext& context_;

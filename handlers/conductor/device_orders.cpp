@@ -1,7 +1,9 @@
 #include "handlers/conductor/device_orders.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -94,11 +96,11 @@ std::string DeviceOrders::why_refused(const Order& order) const {
   if (kind_of(order) == OrderKind::pause) {
     return why_no_pause(order, context_.ports.clock.now().wall);
   }
-  if (kind_of(order) == OrderKind::disown) {
-    return order.reason.empty() ? "it gives no reason: issue it again with --reason TEXT"
-                                : disowning_.why_not(*address);
+  const bool lets_go = kind_of(order) == OrderKind::disown || kind_of(order) == OrderKind::retire;
+  if (lets_go && order.reason.empty()) {
+    return "it gives no reason: issue it again with --reason TEXT";
   }
-  return {};
+  return kind_of(order) == OrderKind::disown ? disowning_.why_not(*address) : std::string();
 }
 
 bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
@@ -106,9 +108,9 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   // What stops something at once waits for nothing.
   if (kind == OrderKind::pause || kind == OrderKind::resume) return false;
   if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
-  if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {
-    return false;
-  }
+  const bool is_of_the_drive = kind == OrderKind::clean || kind == OrderKind::enrol ||
+                               kind == OrderKind::disown || kind == OrderKind::retire;
+  if (!is_of_the_drive) return false;
   const auto found = context_.devices.find(address);
   if (found == context_.devices.end()) return !context_.survey.gone_through;
   const Device& device = found->second;
@@ -149,6 +151,8 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
           address,
           fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
           [done] { done(""); });
+    case OrderKind::retire:
+      return retire(device, order, std::move(facts), done);
     case OrderKind::pause:
       return pause_host(
           address, order.until,
@@ -216,11 +220,7 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   if (stage == Stage::pending_cleaning && device.record.clean_start != CleanStart::awaited) {
     return done("it is going to be cleaned without further orders");
   }
-  const LedgerEntry* line = context_.on_ledger(address);
-  // What this worker itself reserved for its maintenance, as long as that lasts: it is known to be
-  // dirty from then on, and cleaned when the maintenance is over.
-  const bool kept_by_us = device.record.maintenance && line != nullptr && line->taken_out;
-  if (device.record.held && !kept_by_us && !assessor_.is_unsure(address)) {
+  if (is_held_by_others(device) && !assessor_.is_unsure(address)) {
     return done(std::string(kUnreserve));
   }
   auto steps = decode_plan(order.steps);
@@ -234,9 +234,52 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   facts.steps_ordered = *std::move(steps);
   const Event event{Trigger::operator_steps, 0, std::move(facts)};
   if (stage == Stage::available && !assessor_.is_unsure(address)) {
-    return from_pool(address, event, kept_by_us, done, [](const std::string& /*why*/) {});
+    return from_pool(address, event, is_kept_by_us(device), done,
+                     [](const std::string& /*why*/) {});
   }
   if (stage != Stage::available) let_arq_go(device.record);
+  context_.post(address, event);
+  done("");
+}
+
+// What this worker itself reserved for its maintenance, as long as that lasts: it is known to be
+// dirty from then on, and cleaned when the maintenance is over.
+bool DeviceOrders::is_kept_by_us(const Device& device) const {
+  const LedgerEntry* line = context_.on_ledger(device.record.address);
+  return device.record.maintenance && line != nullptr && line->taken_out;
+}
+
+bool DeviceOrders::is_held_by_others(const Device& device) const {
+  return device.record.held && !is_kept_by_us(device);
+}
+
+// It does not say, as `clean` does, that what looks like a hold is none.
+// The ledger has it before the record does (LedgerGate): what Redis loses releases nothing.
+void DeviceOrders::retire(const Device& device, const Order& order, Facts facts, const Done& done) {
+  const PciAddress address = device.record.address;
+  const Stage stage = device.record.stage;
+  if (!device.record.is_drive() || !policy_of(context_.policies, device.record)) {
+    return done("only a drive that a device_spec entry matches is retired: it is to be erased");
+  }
+  if (find_row(stage, Trigger::operator_retire) == nullptr) {
+    return done(fmt::format("it is {}: retire it when {}", to_string(device_state(stage)),
+                            stage == Stage::allocated ? "the instance that has it is deleted"
+                                                      : "its cleaning is over, or abort that"));
+  }
+  if (std::find(kRetirePurposes.begin(), kRetirePurposes.end(), order.purpose) ==
+      kRetirePurposes.end()) {
+    return done(
+        fmt::format("it does not say what becomes of the drive: issue it again with --as {}",
+                    fmt::join(kRetirePurposes, "|")));
+  }
+  if (is_held_by_others(device)) return done(std::string(kUnreserve));
+  facts.retired =
+      fmt::format("{}: {}", order.purpose, printable_excerpt(order.reason, kOrderWordBytesMax));
+  const Event event{Trigger::operator_retire, 0, std::move(facts)};
+  if (stage == Stage::available && !assessor_.is_unsure(address)) {
+    return from_pool(address, event, is_kept_by_us(device), done,
+                     [](const std::string& /*why*/) {});
+  }
   context_.post(address, event);
   done("");
 }

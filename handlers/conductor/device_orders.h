@@ -1,5 +1,5 @@
-// Carries out operators' orders, and Cyborg's: clean, abort, enrol, disown, and maintenance, which
-// begins and ends between two cleanings.
+// Carries out operators' orders, and Cyborg's: clean, abort, enrol, disown, retire, and
+// maintenance, which begins and ends between two cleanings.
 #pragma once
 
 #include <functional>
@@ -79,6 +79,9 @@ class DeviceOrders final : public OrderDesk::Devices {
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
   void let_arq_go(const Record& record);
   void clean_by_hand(const Device& device, const Order& order, Facts facts, const Done& done);
+  void retire(const Device& device, const Order& order, Facts facts, const Done& done);
+  [[nodiscard]] bool is_kept_by_us(const Device& device) const;
+  [[nodiscard]] bool is_held_by_others(const Device& device) const;
   void from_pool(const PciAddress& address, const Event& event, bool kept_by_us, const Done& done,
                  const std::function<void(const std::string& why)>& refused);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "state/ledger/trust.h"
 
@@ -46,16 +47,18 @@ LedgerEntry LedgerGate::dirty_now(const Record& record) const {
 void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
                                  std::function<void()> next) {
   const bool enrolled = on == Trigger::operator_enrol;
+  const bool retired = on == Trigger::operator_retire;
   const LedgerEntry* known = context_.on_ledger(address);
   Line& line = lines_[address];
   // A line that an earlier release has not struck yet is older than its certificate, and would be
   // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
   // that tells it.
-  if (!enrolled && !begins_tenancy(on) && known != nullptr && line.dirty_durable &&
-      is_dirty_since(*known, record.certificate_at)) {
-    return next();
-  }
-  LedgerEntry entry = dirty_now(record);
+  const bool stands =
+      known != nullptr && line.dirty_durable && is_dirty_since(*known, record.certificate_at);
+  if (!enrolled && !retired && !begins_tenancy(on) && stands) return next();
+  // An erase that may be running still is one of the drive that is retired.
+  LedgerEntry entry = retired && stands ? *known : dirty_now(record);
+  if (retired) entry.retired = record.retired;
   // Another tenant's data, or another drive: nothing that was begun before is this drive's erase.
   if (enrolled || begins_tenancy(on)) {
     entry.cleaning = CleaningOnLedger{};
@@ -65,6 +68,8 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
     entry.enrolled_serial = entry.serial = record.serial;
     entry.enrolment.clear();
     entry.certificate_id.clear();
+    entry.retired.clear();
+    forget_retirement(address, record.serial);
   }
   const auto answered = [this, address, record, on, next,
                          strikes = line.strikes](const Status& kept) {
@@ -84,6 +89,23 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
                                 }));
   };
   put(address, entry, context_.stopping.unless_begun(answered));
+}
+
+// Of the drive that an operator enrols elsewhere. The lines are written in the order asked for: the
+// enrolment's own comes after these.
+void LedgerGate::forget_retirement(const PciAddress& enrolled_at, const std::string& serial) {
+  std::vector<PciAddress> retired_at;
+  for (const auto& [address, entry] : context_.ports.ledger.entries()) {
+    const bool is_the_drive = !serial.empty() && serial_of(entry) == serial;
+    if (address != enrolled_at && is_the_drive && !entry.retired.empty()) {
+      retired_at.push_back(address);
+    }
+  }
+  for (const PciAddress& address : retired_at) {
+    LedgerEntry entry = *context_.on_ledger(address);
+    entry.retired.clear();
+    context_.ports.ledger.put(address, entry, [](const Status& /*kept*/) {});
+  }
 }
 
 // What was on offer somebody may have had, and what we reserve is not an operator's hold. Once it

@@ -48,6 +48,7 @@ class LedgerGate final {
     std::uint64_t strikes = 0;  // times it was struck: tells an older write's answer
   };
 
+  void forget_retirement(const PciAddress& enrolled_at, const std::string& serial);
   void strike_later(const PciAddress& address, const std::string& certificate_id);
 
   const ConductorContext& context_;

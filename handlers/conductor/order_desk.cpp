@@ -70,7 +70,7 @@ void OrderDesk::let_wait(const Order& order, bool again) {
   });
   const bool asked_before = last != waiting_.rend() && last->order == order.order &&
                             last->serial == order.serial && last->hardware == order.hardware &&
-                            last->steps == order.steps;
+                            last->steps == order.steps && last->purpose == order.purpose;
   if (asked_before) return answer(order, "the same order waits already");
   if (waiting_.size() == kOrdersWaitingMax) {
     answer(waiting_.front(), "too many orders wait; issue it again");

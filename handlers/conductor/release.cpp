@@ -147,6 +147,11 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
     views_.erase(view);
     return context_.answer(address, epoch, Trigger::release_refused, said(fit.error()));
   }
+  if (!retirement_of(context_.ports.ledger.entries(), record).empty()) {
+    views_.erase(view);
+    return context_.answer(address, epoch, Trigger::release_refused,
+                           said("an operator has retired it: `reclaim device clean` it"));
+  }
   // The findings are a drive's words: that a step is missing there is an error, and no fault of
   // this program's.
   const std::string missing = uncovered_step(record.plan, known->cleaning.findings);

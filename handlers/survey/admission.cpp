@@ -434,6 +434,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   if (ledger != nullptr) {
     record.serial = serial_of(*ledger);
     record.maintenance = ledger->maintenance;
+    record.retired = ledger->retired;
     if (ledger->by_steps) {
       record.by_steps = true;
       record.type = kTypeUnknown;
@@ -442,8 +443,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.enrolment = ledger->enrolment;
     record.hardware = ledger->hardware;
     record.boot_id = ledger->boot_id;
-    // Dirt that came here with its drive: whose that is, its former address says, and it may be an
-    // instance's still.
+    // Whose the dirt is that came with a drive, its former address says: an instance's, maybe.
     if (sighting.standing.brought_dirt) {
       record.serial = sighting.standing.home_serial;
       record.enrolment = sighting.standing.home_enrolment;
@@ -453,8 +453,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.certificate_at = ledger->certificate_at;
     record.certified_host_reads = ledger->host_reads;
     record.certified_host_writes = ledger->host_writes;
-    // What is reserved may have been held for long, and written to since the release; of Cyborg's
-    // it is only said.
+    // What is reserved may be held, and written to since its release; of Cyborg's it is only said.
     const bool says_only = flow_of(sighting, Flow::nova) == Flow::cyborg;
     if (says_only || (sighting.view && !sighting.view->burned())) record.rest = ledger->rest;
     record.handed_over = says_only && !ledger->dirty && ledger->handed_over;

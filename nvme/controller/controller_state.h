@@ -159,6 +159,7 @@ struct ControllerState {
   std::vector<ConfigurationState> configuration;  // not in a baseline of an older version
 
   // Never of an enrolment: not encoded.
+  bool can_sanitize = false;  // by crypto or block erase
   std::vector<Unreadable> unreadable;
   // Memory past the blocks: the controller's buffer (CMB), the persistent region (PMR). Nothing: it
   // could not be looked at.

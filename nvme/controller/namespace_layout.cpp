@@ -192,7 +192,11 @@ Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState
   }
   auto make = choose_format(now, wanted);
   if (!make) return std::move(make).error();
-  for (const NamespaceState& ns : now.namespaces) plan.remove.push_back(ns.nsid);
+  for (const NamespaceState& ns : now.namespaces) {
+    plan.remove.push_back(ns.nsid);
+    make->former_bytes += ns.bytes();
+  }
+  if (wanted != nullptr) make->former_bytes = wanted->bytes();
   plan.make = *make;
   plan.findings.push_back(
       found(fmt::format("{} ({})", fault, describe_all(now)), !as_it_should_be));
@@ -227,9 +231,11 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
     return Error{
         Errc::failed,
         fmt::format("namespaces: {} of {} are detached and out of reach of {} ({}); attach "
-                    "them with `nvme attach-ns`, or clean the device with "
-                    "clear_action=sanitize, which covers the whole drive",
-                    hidden, now.namespaces.size(), to_string(method), describe_all(now))};
+                    "them with `nvme attach-ns`{}",
+                    hidden, now.namespaces.size(), to_string(method), describe_all(now),
+                    now.can_sanitize ? ", or clean the device with clear_action=sanitize, which "
+                                       "covers the whole drive"
+                                     : ", then clean the device again")};
   }
   if (auto covered = check_covered(now, method); !covered) return std::move(covered).error();
   plan.findings.push_back(found(describe_all(now)));
@@ -276,10 +282,11 @@ Status check_covered(const ControllerState& now, EraseMethod method) {
   if (uncovered == 0) return Ok{};
   return Error{Errc::failed,
                fmt::format("namespaces: {} bytes of the drive are in none of its namespaces ({}), "
-                           "where {} does not reach what a tenant may have written; clean the "
-                           "device with clear_action=sanitize, which covers the whole drive, or "
-                           "replace it",
-                           uncovered, describe_all(now), to_string(method))};
+                           "where {} does not reach what a tenant may have written; {}",
+                           uncovered, describe_all(now), to_string(method),
+                           now.can_sanitize ? "clean the device with clear_action=sanitize, which "
+                                              "covers the whole drive, or replace it"
+                                            : "the drive has no sanitize that would: replace it")};
 }
 
 bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes) {

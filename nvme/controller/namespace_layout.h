@@ -24,7 +24,8 @@ struct NamespaceToMake {
   std::uint8_t format = 0;        // index into the drive's LBA formats
   std::uint32_t block_bytes = 0;  // of that format
   std::uint16_t metadata_bytes = 0;
-  std::uint8_t sharing = 0;  // NMIC
+  std::uint8_t sharing = 0;        // NMIC
+  std::uint64_t former_bytes = 0;  // of the namespace that was enrolled, or of those there now
   friend bool operator==(const NamespaceToMake&, const NamespaceToMake&) = default;
 };
 

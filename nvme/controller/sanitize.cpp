@@ -2,10 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace reclaim::nvme {
 namespace {
 
+constexpr std::uint32_t kSanactMask = 7;
 constexpr std::uint32_t kSanactBlockErase = 2;
+constexpr std::uint32_t kSanactOverwrite = 3;
 constexpr std::uint32_t kSanactCryptoErase = 4;
 
 constexpr unsigned kNever = 0;
@@ -80,6 +84,19 @@ std::int64_t eta_s(const SanitizeLog& log, EraseMethod method) {
   const std::uint32_t whole = method == EraseMethod::sanitize_crypto ? log.crypto_s : log.block_s;
   if (whole == kNotReported || log.status() != kInProgress) return -1;
   return static_cast<std::int64_t>(whole) * (65536 - log.sprog) / 65536;
+}
+
+std::int64_t time_limit_ms(const SanitizeLog& log, std::uint32_t cdw10,
+                           std::int64_t configured_ms) {
+  constexpr std::int64_t kMsPerS = 1000;
+  const std::uint32_t action = cdw10 & kSanactMask;
+  const std::uint32_t estimate_s = action == kSanactCryptoErase  ? log.crypto_s
+                                   : action == kSanactBlockErase ? log.block_s
+                                   : action == kSanactOverwrite  ? log.overwrite_s
+                                                                 : kNotReported;
+  if (estimate_s == kNotReported) return configured_ms;
+  const std::int64_t by_estimate_ms = estimate_s * kEstimateTimes * kMsPerS;
+  return std::max(configured_ms, std::min(by_estimate_ms, kByEstimateMaxMs));
 }
 
 bool StallWatch::stalled(std::uint16_t sprog, MonoMs now) {

@@ -45,6 +45,14 @@ struct SanitizeJudgement {
 // What is left of the drive's own estimate for `method` at this progress, -1 where it gives none.
 [[nodiscard]] std::int64_t eta_s(const SanitizeLog& log, EraseMethod method);
 
+// How long a sanitize of that dword 10 may take: `configured_ms`, or twice what the drive estimates
+// for it (ETO, ETBE, ETCE) where that is longer, but for that no longer than a day: an estimate is
+// the drive's word, and a drive may say anything.
+inline constexpr std::int64_t kEstimateTimes = 2;
+inline constexpr std::int64_t kByEstimateMaxMs = 86'400'000;
+[[nodiscard]] std::int64_t time_limit_ms(const SanitizeLog& log, std::uint32_t cdw10,
+                                         std::int64_t configured_ms);
+
 // Drives are known to stand at one percentage for days. The watchdog looks at movement, so that a
 // slow drive is left in peace and a stuck one is not.
 class StallWatch final {

@@ -5,25 +5,34 @@
 namespace reclaim::nvme {
 
 std::optional<std::uint64_t> SizeSearch::next() const {
-  if (refused_ - taken_ <= 1) return std::nullopt;
+  const bool nothing_was_asked = taken_ == 0 && refused_ > whole_ && whole_ != 0;
+  if (!nothing_was_asked && refused_ - taken_ <= unit_) return std::nullopt;
   return next_;
 }
 
 void SizeSearch::taken() {
   taken_ = next_;
-  next_ = taken_ + (refused_ - taken_) / 2;
+  // What it took before is mostly all that it takes: one more is refused then, and ends the search.
+  if (taken_ == former_) {
+    next_ = std::min(former_ + unit_, whole_);
+  } else if (refused_ > whole_) {
+    next_ = whole_;
+  } else {
+    halve();
+  }
 }
 
 void SizeSearch::refused() {
   refused_ = next_;
-  if (taken_ != 0) {
-    next_ = taken_ + (refused_ - taken_) / 2;
-    return;
-  }
+  if (taken_ != 0) return halve();
   next_ = refused_ - std::min(step_, refused_ - 1);
   step_ *= 2;
   // Nothing was taken yet: the last to be asked for is one block.
   next_ = std::max<std::uint64_t>(next_, 1);
+}
+
+void SizeSearch::halve() {
+  next_ = taken_ + (refused_ - taken_) / 2;
 }
 
 }  // namespace reclaim::nvme

@@ -1,7 +1,9 @@
-// Finds the largest namespace a drive takes by asking it: from the whole downwards in steps that
-// double, then by halves between what was refused and what was taken. Pure.
+// Finds the largest namespace a drive takes by asking it: the size that it had first, then the
+// whole, then downwards in steps that double, then by halves between what was refused and what was
+// taken. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -9,11 +11,20 @@ namespace reclaim::nvme {
 
 class SizeSearch final {
  public:
-  // No search asks more often, whatever the drive answers: 64 bits down, 64 bits back.
-  static constexpr int kTriesMax = 128;
+  // No search asks more often, whatever the drive answers: 64 bits down, 64 bits back, and the
+  // former size.
+  static constexpr int kTriesMax = 130;
 
-  explicit SizeSearch(std::uint64_t whole_blocks)
-      : refused_(whole_blocks + 1), next_(whole_blocks) {}
+  // `former_blocks`: what it took before; 0: not known. `unit_blocks`: between what is refused and
+  // what is taken no more than that is left.
+  explicit SizeSearch(std::uint64_t whole_blocks, std::uint64_t former_blocks = 0,
+                      std::uint64_t unit_blocks = 1)
+      : whole_(whole_blocks),
+        former_(former_blocks < whole_blocks ? former_blocks : 0),
+        unit_(std::max<std::uint64_t>(std::min(whole_blocks, unit_blocks), 1)),
+        refused_(whole_blocks + 1),
+        next_(former_ != 0 ? former_ : whole_),
+        step_(unit_) {}
 
   // The size to try next, in blocks; nothing: the largest is known.
   [[nodiscard]] std::optional<std::uint64_t> next() const;
@@ -25,10 +36,15 @@ class SizeSearch final {
   [[nodiscard]] std::uint64_t largest() const { return taken_; }
 
  private:
+  void halve();
+
+  std::uint64_t whole_;
+  std::uint64_t former_;
+  std::uint64_t unit_;
   std::uint64_t taken_ = 0;
   std::uint64_t refused_;
   std::uint64_t next_;
-  std::uint64_t step_ = 1;
+  std::uint64_t step_;
 };
 
 }  // namespace reclaim::nvme

@@ -38,6 +38,7 @@ Result<ControllerAbilities> parse_controller_abilities(std::span<const std::byte
   state.host_memory_pages = load_le<std::uint32_t>(page, 272);
   state.capacity_bytes = load_le<std::uint64_t>(page, 280);
   state.unallocated_bytes = load_le<std::uint64_t>(page, 296);
+  state.can_sanitize = (load_le<std::uint32_t>(page, 328) & 3U) != 0;
   state.endurance_groups = load_le<std::uint16_t>(page, 340);
   state.oncs = load_le<std::uint16_t>(page, 520);
   state.nwpc = load_le<std::uint8_t>(page, 531);

@@ -165,10 +165,12 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
   StallWatch watch(run.request.stall_timeout_ms);
   SanitizePace pace(drive.options.poll_interval_ms);
   std::uint32_t failures = 0;
+  std::int64_t limit_ms = time_limit_ms(run.before, run.cdw10, run.request.timeout_ms);
   while (true) {
     const auto log = sanitize_log(drive);
     if (log) {
       failures = 0;
+      limit_ms = time_limit_ms(*log, run.cdw10, run.request.timeout_ms);
       if (log->status() == kRunning) pace.saw(log->sprog, drive.clock.now().mono);
       auto decided = judge_reading(drive, run, *log, watch, on_progress);
       if (decided) return *std::move(decided);
@@ -177,12 +179,12 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
                    fmt::format("{}; how the sanitize ended is not known", log.error().what),
                    log.error().raw};
     }
-    if (drive.clock.now().mono.ms - run.begun.ms >= run.request.timeout_ms) {
+    if (drive.clock.now().mono.ms - run.begun.ms >= limit_ms) {
       return Error{Errc::unknown,
                    fmt::format("the sanitize did not end within {} s and goes on in the drive; see "
                                "`nvme sanitize-log /dev/{}`, raise cleanup_timeout if the drive is "
                                "only slow",
-                               run.request.timeout_ms / 1000, drive.claim.sys().controller)};
+                               limit_ms / 1000, drive.claim.sys().controller)};
     }
     // A controller that does not answer, as in a reset, is given the whole interval each time.
     if (stop.wait(log ? pace.next_ms(drive.clock.now().mono) : drive.options.poll_interval_ms)) {
@@ -201,6 +203,7 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
                                           std::int64_t stall_timeout_ms, StopFlag& stop) {
   StallWatch watch(stall_timeout_ms);
   SanitizePace pace(drive.options.poll_interval_ms);
+  const std::int64_t begun_ms = drive.clock.now().mono.ms;
   bool told = false;
   while (true) {
     const auto log = sanitize_log(drive);
@@ -214,7 +217,8 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
     }
     const MonoMs now = drive.clock.now().mono;
     pace.saw(log->sprog, now);
-    if (watch.stalled(log->sprog, now) || now.ms >= deadline.ms) {
+    const std::int64_t limit_ms = time_limit_ms(*log, log->scdw10, deadline.ms - begun_ms);
+    if (watch.stalled(log->sprog, now) || now.ms - begun_ms >= limit_ms) {
       return Error{Errc::failed,
                    fmt::format("a sanitize that was running already does not end ({:.1f} %, SCDW10 "
                                "{:#010x}); nothing was sent to the drive; if its progress does not "

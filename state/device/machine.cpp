@@ -25,6 +25,7 @@ constexpr std::array kRows{
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy that was not observed, not by hand"},
     Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
     Row{S::available, T::operator_steps, S::pending_cleaning, E::reserve, "an operator names clean steps for it: it is reserved first, and cleaned whole before it is given back"},
+    Row{S::available, T::operator_retire, S::pending_cleaning, E::reserve, "an operator retires it: it is reserved, and erased before it leaves"},
     Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
     Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
 
@@ -44,6 +45,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::operator_clean, S::pending_cleaning, E::none, "an operator starts its cleaning"},
     Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
     Row{S::pending_cleaning, T::operator_steps, S::pending_cleaning, E::none, "an operator starts its cleaning, with clean steps that he names first"},
+    Row{S::pending_cleaning, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back"},
     Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
 
@@ -163,6 +165,7 @@ constexpr std::array kRows{
     Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try"},
     Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now"},
     Row{S::error, T::operator_steps, S::pending_cleaning, E::none, "an operator asked for another try, with clean steps that he names first"},
+    Row{S::error, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back"},
     Row{S::error, T::allocation_seen, S::error, E::none, "an instance has it: what an earlier erasure did says nothing about it any more"},
     Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
     Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to act"},
@@ -305,7 +308,8 @@ constexpr bool erase_only_behind_the_guards() {
   return true;
 }
 
-// A drive that is too unwell is certified, and never comes nearer to a release than that.
+// A drive that is too unwell, or retired, is certified, and never comes nearer to a release than
+// that.
 constexpr bool unfit_drives_are_kept() {
   std::size_t rows = 0;
   for (const Row& row : kRows) {
@@ -369,7 +373,7 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "look_changed", "release_withheld", "provider_anew", "released", "released_taken",
     "released_unseen", "handed_over", "release_conflict", "release_unknown", "release_refused",
     "still_reserved", "lock_lost", "restarted_resume", "restarted_error", "operator_clean",
-    "operator_abort", "operator_enrol", "operator_steps", "erases_exhausted");
+    "operator_abort", "operator_enrol", "operator_steps", "operator_retire", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");
@@ -417,6 +421,7 @@ bool is_said_once(Trigger trigger) {
     case T::operator_abort:
     case T::operator_enrol:
     case T::operator_steps:
+    case T::operator_retire:
       return true;
     default:
       return false;

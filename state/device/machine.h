@@ -71,7 +71,7 @@ enum class Trigger : std::uint8_t {
   verified,
   verified_more,  // and the plan has steps after the verification
   verify_failed,
-  verified_unfit,  // the erasure is shown, and the drive is too unwell to be given back
+  verified_unfit,  // the erasure is shown, and the drive is too unwell to be given back, or retired
   driver_restored,
   restore_failed,
   look_ok,
@@ -93,9 +93,10 @@ enum class Trigger : std::uint8_t {
   operator_abort,
   operator_enrol,    // the operator accepts the drive that is there now
   operator_steps,    // the operator names clean steps, which its next cleaning begins with
+  operator_retire,   // the operator has the drive erased and never given back
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 54;
+inline constexpr std::size_t kTriggerCount = 55;
 
 enum class EffectKind : std::uint8_t {
   none,

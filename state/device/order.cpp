@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kOrderNames =
     enum_names<OrderKind::resume>("clean", "abort", "enrol", "maintenance_on", "maintenance_off",
-                                  "unhold", "disown", "pause", "resume");
+                                  "unhold", "disown", "retire", "pause", "resume");
 
 }  // namespace
 
@@ -27,6 +27,7 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   visit("hardware", order.hardware, lenient);
   // Where they say nothing an order has the code that it had in an older version.
   if (visit.wants(!order.reason.empty())) visit("reason", order.reason, lenient);
+  if (visit.wants(!order.purpose.empty())) visit("purpose", order.purpose, lenient);
   if (visit.wants(!order.steps.empty())) visit("steps", order.steps, lenient);
   if (visit.wants(!order.hold.empty())) visit("hold", order.hold, lenient);
   if (visit.wants(order.until.ms != 0)) visit.moment("until", order.until, lenient);

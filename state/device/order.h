@@ -4,6 +4,7 @@
 // something, as `enrol` does, only when it is authenticated, fresh and new.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,10 +27,16 @@ enum class OrderKind : std::uint8_t {
   maintenance_off,
   unhold,  // one approval of the hold at which a plan waits
   disown,  // what was ours and no device_spec entry matches any more is let go
+  retire,  // it is erased, certified and never given back
   pause,   // no cleaning begins on the host that has the device, until a time
   resume,  // or until this
 };
 [[nodiscard]] std::string_view to_string(OrderKind kind);
+
+// What becomes of a drive that is retired: NIST SP 800-88r1's "media destination" (appendix G), and
+// its destruction.
+inline constexpr std::array<std::string_view, 4> kRetirePurposes{"destroyed", "returned-to-vendor",
+                                                                 "recycled", "reused"};
 
 struct Order {
   std::string id;       // of the stream's entry, set by the store
@@ -45,10 +52,12 @@ struct Order {
   // yet, and what stays with its hardware (nvme::encode_hardware).
   std::string serial;
   std::string hardware;
-  std::string reason;  // of `disown` and `pause`: why, in an operator's words
+  std::string reason;  // of `disown`, `retire` and `pause`: why, in an operator's words
   // Of `clean`: the steps that an operator names, which are run first (encode_plan). Empty: none.
   std::string steps;
-  std::string hold;   // of `unhold`: which one it approves (state/device/hold.h)
+  std::string hold;  // of `unhold`: which one it approves (state/device/hold.h)
+  // Of `retire`: what becomes of the drive, one of kRetirePurposes.
+  std::string purpose = {};
   WallMs until = {};  // of `pause`; 0: none
   friend bool operator==(const Order&, const Order&) = default;
 };
@@ -67,12 +76,12 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
 [[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
 
 // What no stranger may say: which drive is the right one, that a plan goes on behind a hold, that a
-// device is to be let go, which of an operator's commands are run with which arguments, or that a
-// host cleans nothing for a while, or does again.
+// device is to be let go or retired, which of an operator's commands are run with which arguments,
+// or that a host cleans nothing for a while, or does again.
 [[nodiscard]] inline bool accepts_something(const Order& order) {
   const auto kind = kind_of(order);
   return kind == OrderKind::enrol || kind == OrderKind::unhold || kind == OrderKind::disown ||
-         kind == OrderKind::pause || kind == OrderKind::resume ||
+         kind == OrderKind::retire || kind == OrderKind::pause || kind == OrderKind::resume ||
          (kind == OrderKind::clean && !order.steps.empty());
 }
 

@@ -108,6 +108,9 @@ inline constexpr std::size_t kHeardMax = 64;
 // order to clean ends the doubt.
 inline constexpr std::string_view kCleanInDoubt = ", `reclaim device clean` it";
 
+// How the reason begins for which a retired drive is erased and not returned.
+inline constexpr std::string_view kRetired = "retired: ";
+
 struct Record {
   // Who it is.
   std::string host;
@@ -157,6 +160,8 @@ struct Record {
   WallMs updated_at;
   bool held = false;         // reserved by an operator: shown, never touched
   bool maintenance = false;  // set by an operator: not cleaned until it is unset
+  // An operator has it erased and never given back: what becomes of it, and why. Empty: nobody has.
+  std::string retired;
   // To un-reserve it is Cyborg's agent's: its options say so, or we registered it and Cyborg does
   // not know it yet. Until it was seen unreserved, or somebody had it.
   bool handed_over = false;

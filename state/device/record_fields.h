@@ -79,6 +79,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("updated_at", record.updated_at);
   visit("held", record.held);
   visit("maintenance", record.maintenance);
+  visit("retired", record.retired, younger);
   visit("handed_over", record.handed_over, younger);
   visit("waiting_for", record.waiting_for);
   visit("last_error", record.last_error);

@@ -30,6 +30,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.handed_over, facts.handed_over);
   take(record.last_error, facts.last_error);
   take(record.request_id, facts.request_id);
+  take(record.retired, facts.retired);
   take(record.provider, facts.provider);
   take(record.provider_name, facts.provider_name);
   take(record.resource_class, facts.resource_class);
@@ -134,10 +135,14 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
       facts.last_free) {
     record.unseen = {*facts.last_free, now};
   }
-  const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps;
+  const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps ||
+                       on == Trigger::operator_retire;
   if (ordered) record.clean_start = CleanStart::ordered;
   // An operator's later word replaces the former; and what he named was for the device before.
-  if (on == Trigger::operator_clean || on == Trigger::operator_enrol) record.steps_ordered.clear();
+  if (on == Trigger::operator_clean || on == Trigger::operator_enrol ||
+      on == Trigger::operator_retire) {
+    record.steps_ordered.clear();
+  }
   // The steps that he names come first, so that nothing is adopted behind them.
   if (on == Trigger::operator_steps) forget_erase(record);
   // It may have been given back, and a tenancy may have come and gone: an operator's word was for
@@ -153,6 +158,7 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
   if (on == Trigger::operator_enrol) {
     forget_erase(record);
     record.enrolment.clear();
+    record.retired.clear();
     record.accepted = true;
   }
   // Only an erase that may be running still is worth remembering across attempts, or one that a
@@ -231,6 +237,9 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::verified_unfit) record.verified_at = now;
       record.last_error = facts.detail.empty() ? std::string(row.why)
                                                : fmt::format("{}: {}", row.why, facts.detail);
+      if (!record.retired.empty() && on != Trigger::verified_unfit) {
+        record.last_error += fmt::format("; an operator asked to retire it ({})", record.retired);
+      }
       // An erase whose end was not seen may be running still; every other error ends it.
       if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
           on != Trigger::operator_abort && on != Trigger::restarted_resume) {
@@ -261,6 +270,7 @@ bool is_its_way(const Record& record, const Row& row) {
                       (row.on == Trigger::operator_clean || row.on == Trigger::operator_steps);
   if (starts && record.clean_start != CleanStart::awaited) return false;
   if (record.is_drive() && row.on == Trigger::steps_verified) return false;
+  if (!record.is_drive() && row.on == Trigger::operator_retire) return false;
   if (record.by_steps && is_of_an_erase(row.to)) return false;
   // Nothing is kept but a drive's erase, and only one that was verified.
   const bool verified = !record.evidence.empty() && !record.verification.empty();

@@ -33,6 +33,7 @@ struct Facts {
   std::optional<bool> handed_over;
   std::optional<std::string> last_error;  // to be shown though the device is not in error
   std::optional<std::string> request_id;
+  std::optional<std::string> retired;
   std::optional<std::string> provider;
   std::optional<std::string> provider_name;
   std::optional<std::string> resource_class;

@@ -25,6 +25,7 @@ enum class AuditEvent : std::uint8_t {
   enrol_refused,       // an operator accepted another drive than the one that is there
   disowned,            // an operator let it go, as it is; `detail` says who, and why
   key_revoked,         // a signing key proves nothing from an entry on; `detail` says why
+  retired,             // an operator has it erased and never given back; `detail` says who, and why
 };
 
 [[nodiscard]] std::string_view to_string(AuditEvent event);

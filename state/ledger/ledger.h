@@ -50,7 +50,8 @@ struct LedgerEntry {
   // version.
   bool aborted = false;
   bool maintenance = false;
-  bool by_steps = false;  // as in Record; absent in lines of an older version
+  std::string retired = {};  // as in Record; absent in lines of an older version
+  bool by_steps = false;     // as in Record; absent in lines of an older version
   // This worker reserved it, or has asked for it, and is to un-reserve it: because it is bound
   // ([cyborg] reserve_all_types), or because it is taken out of the pool for a while
   // (handlers/conductor/taken_out.h). Absent in lines of an older version.

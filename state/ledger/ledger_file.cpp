@@ -40,6 +40,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("error", entry.error);
   visit("aborted", entry.aborted, sparse);
   visit("maintenance", entry.maintenance);
+  visit("retired", entry.retired, sparse);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
   // Its name in lines of older versions, which took a device out for its maintenance alone.

@@ -89,6 +89,7 @@ void be_in_error_again(Record& record) {
   record.last_error =
       "it was in error before Redis lost its record, or somebody put an older one back: see this "
       "host's journal, then `reclaim device clean` it";
+  if (!record.retired.empty()) record.last_error += "; it is retired: " + record.retired;
 }
 
 Record confirmed_by(const LedgerEntry* known, Record record,
@@ -101,6 +102,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
     record.clean_start = CleanStart::automatic;
     record.steps_ordered.clear();
   }
+  record.retired = known != nullptr ? known->retired : std::string();
   if (known == nullptr) {
     record.accepted = false;
     return record;
@@ -128,6 +130,16 @@ Record confirmed_by(const LedgerEntry* known, Record record,
     }
   }
   return record;
+}
+
+std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries, const Record& record) {
+  const auto own = entries.find(record.address);
+  if (own != entries.end() && !own->second.retired.empty()) return own->second.retired;
+  const auto moved = std::find_if(entries.begin(), entries.end(), [&record](const auto& each) {
+    return !each.second.retired.empty() && !record.serial.empty() &&
+           serial_of(each.second) == record.serial;
+  });
+  return moved == entries.end() ? std::string() : moved->second.retired;
 }
 
 std::optional<Certificate> release_asked_for(const LedgerEntry* known, const Record& record) {

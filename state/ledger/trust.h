@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -44,13 +45,18 @@ void be_in_error_again(Record& record);
 
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
 // as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
-// last enrolled there, and a device that is dirty there since the record's certificate is not held.
-// A record older than the ledger's epoch was put back, or Redis lost what came after it: whose
-// tenancy it names is not known, and its epoch goes on from there. Where `known` says that it was
-// in error since, it is; otherwise, where `known` has the text of a release that was asked for
-// since, it is in `confirming`: that release is read back.
+// last enrolled there, retired where it is so there, and a device that is dirty there since the
+// record's certificate is not held. A record older than the ledger's epoch was put back, or Redis
+// lost what came after it: whose tenancy it names is not known, and its epoch goes on from there.
+// Where `known` says that it was in error since, it is; otherwise, where `known` has the text of a
+// release that was asked for since, it is in `confirming`: that release is read back.
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
+
+// What an operator said of the drive when he retired it, by the line of its address or of one that
+// it was moved from. Empty: nobody has, or an operator has enrolled it since.
+[[nodiscard]] std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries,
+                                        const Record& record);
 
 // The certificate of the release that `record` is in, or was: its text is in `known`, and so is the
 // record's own cleaning, with no newer dirt. Nothing: the ledger knows of no such release.

@@ -175,6 +175,18 @@ TEST_F(SanitizeTest, UnexpectedDeallocationIsInTheEvidence) {
   EXPECT_FALSE(evidence_.unexpectedly_deallocated());
 }
 
+TEST_F(SanitizeTest, MayTakeTwiceWhatTheDriveEstimates) {
+  make_drive("duration_ms=1200,estimate_crypto_s=5");
+  claim_with_baseline();
+  EraseRequest request;
+  request.timeout_ms = 300;
+  const auto evidence = erase(*drive_, request);
+  EXPECT_TRUE(evidence.ok()) << evidence.error().what;
+  set("duration_ms", "3600000");
+  set("estimate_crypto_s", "0");
+  expect_error(erase(*drive_, request), Errc::unknown, "did not end within 0 s");
+}
+
 TEST_F(SanitizeTest, AnEstimateThatIsNotReportedIsNone) {
   make_drive("duration_ms=3600000,estimate_crypto_s=0xffffffff");
   claim_with_baseline();

@@ -325,8 +325,7 @@ unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedu
   [[  if (is_one_waiting_for_thread()) context_.want_survey(0);]] "")
 unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
-  [[  if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {]]
-  [[  if (true) {]])
+  [[  if (!is_of_the_drive) return false;]] [[  return false;]])
 unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.cpp *TooIsNotErased
   "the drive of an instance that is shut off is erased at an address that had it before"
   [[    if (!same || !is_dirty_since(entry, record.certificate_at)) continue;]]
@@ -671,9 +670,21 @@ unit_mutant(a_paused_host_erases conductor handlers/conductor/admissions.cpp Hos
   [[  if (plan && pause) plan = ]] [[  if (false) plan = ]])
 unit_mutant(unfit_is_enrolled conductor handlers/conductor/cleaning_steps.cpp Unfit.IsNotEnrolled*
   "a drive with new media errors is given back by the second try"
-  [[        if (!report->unfit.empty()) return unfit(]]
+  [[        if (!report->unfit.empty() || !retired.empty()) {]]
   [[        facts.enrolment = report->enrolment;
-        if (!report->unfit.empty()) return unfit(]])
+        if (!report->unfit.empty() || !retired.empty()) {]])
+unit_mutant(the_ledger_retires_nothing conductor handlers/conductor/ledger_gate.cpp Retire.*
+  "a drive that was retired is given back: no line says that it was"
+  [[  if (retired) entry.retired = record.retired;]] "")
+unit_mutant(enrolled_stays_retired conductor handlers/conductor/ledger_gate.cpp
+  Retire.NothingButAnEnrolment*
+  "a drive that was retired by mistake can never be given back"
+  [[    entry.retired.clear();
+    forget_retirement(address, record.serial);]] "")
+unit_mutant(retired_is_of_its_bay conductor state/ledger/trust.cpp Retire.ItsSerial*
+  "a retired drive is given back from another bay"
+  [[  return moved == entries.end() ? std::string() : moved->second.retired;]]
+  [[  return std::string(moved == entries.end() ? "" : "");]])
 unit_mutant(hot_starts_over conductor handlers/conductor/release.cpp Unfit.IsHot*
   "a hot drive is erased again and again, which heats it"
   [[        if (!now && now.error().code == Errc::busy) {]] [[        if (false) {]])

@@ -98,6 +98,17 @@ unit_mutant(slack_stays nvme nvme/controller/namespace_layout.cpp NamespaceCover
   "what a drive keeps beside its namespace is met by the next tenant after an overwrite"
   [[  return uncovered < smallest ? 0 : uncovered;]]
   [[  return uncovered < (1U << 26U) ? 0 : uncovered;]])
+unit_mutant(former_size_is_not_asked_for nvme nvme/controller/size_search.h SizeSearch.*
+  "at each cleaning a drive makes and deletes dozens of namespaces"
+  [[        next_(former_ != 0 ? former_ : whole_),]] [[        next_(whole_),]])
+unit_mutant(estimates_are_nothing nvme nvme/controller/sanitize.cpp SanitizeTime.*
+  "a drive that is only slow is in error at each cleaning"
+  [[  return std::max(configured_ms, std::min(by_estimate_ms, kByEstimateMaxMs));]]
+  [[  return configured_ms;]])
+unit_mutant(any_estimate_counts nvme nvme/controller/sanitize.cpp SanitizeTime.*
+  "a drive that estimates a hundred years is waited for"
+  [[  return std::max(configured_ms, std::min(by_estimate_ms, kByEstimateMaxMs));]]
+  [[  return std::max(configured_ms, by_estimate_ms);]])
 unit_mutant(memory_passes nvme nvme/controller/residue.cpp Surfaces.*
   "what lies in a controller memory buffer is met by the next tenant after an overwrite"
   [[  if (!*present) return judge.tell(surface, "none");]]

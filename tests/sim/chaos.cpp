@@ -342,6 +342,7 @@ void World::worker_dies_behind_an_erase(Slot& slot) {
 }
 
 void World::operator_acts(Slot& slot) {
+  if (has_unfit() && rng.chance(0.1)) return command("retire", slot.address);
   if (has_disowns(options_.seed) && rng.chance(0.4)) {
     return rng.chance(0.6) ? operator_disowns(slot) : operator_names_steps(slot);
   }

@@ -200,6 +200,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (!proof.verified) return fail(where + ": its erasure was not verified");
   if (proof.step_failed) return fail(where + ": a clean step failed");
   if (proof.unfit) return fail(where + ": it is unfit");
+  if (drive_of(*slot).retired) return fail(where + ": it is retired");
   if (const std::string why = check_own_steps(*slot, proof); !why.empty()) {
     return fail(where + ": " + why);
   }
@@ -318,6 +319,7 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
     certificates_verified_ms_.try_emplace(pending->id, slot_at(address).verified_ms);
   }
   if (entry.accepted) accepted(slot_at(address), entry);
+  note_retired(address, entry);
   if (entry.dirty) return;
   // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);
@@ -502,7 +504,7 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
   const Kind kind = drive_of(slot).kind;
   const bool can_be_cleaned =
       (kind == Kind::healthy || kind == Kind::gde_stuck) && !drive_of(slot).locked;
-  if (can_be_cleaned && drive_of(slot).unfit) {
+  if (can_be_cleaned && (drive_of(slot).unfit || drive_of(slot).retired)) {
     const std::string why = unsettled_unfit(slot, *record);
     return why.empty() ? "" : why + ": " + state;
   }

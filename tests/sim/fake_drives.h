@@ -65,6 +65,7 @@ struct Drive {
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
   bool unfit = false;                     // its SMART log says that it is worn out
+  bool retired = false;                   // its operator said so, and the ledger has it
   std::int64_t hot_until_ms = 0;          // and too hot until then
   std::optional<Errc> steps_end_with;     // instead of being carried out
   std::optional<Errc> command_ends_with;  // an operator's step, so

@@ -364,7 +364,11 @@ sim_floods_mutant(given_back_into_maintenance handlers/conductor/own_reservation
 # Drives that are too unwell to be given back.
 sim_unfit_mutant(unfit_is_released handlers/conductor/cleaning_steps.cpp
   "a drive that is worn out is taken for one that is fit"
-  [[        if (!report->unfit.empty()) return unfit(]] [[        if (false) return unfit(]])
+  [[        if (!report->unfit.empty() || !retired.empty()) {]] [[        if (!retired.empty()) {]])
+sim_unfit_mutant(retired_is_released handlers/conductor/cleaning_steps.cpp
+  "a drive that was retired is taken for one that goes back into the pool"
+  [[        if (!report->unfit.empty() || !retired.empty()) {]]
+  [[        if (!report->unfit.empty()) {]])
 sim_unfit_mutant(unfit_is_not_certified handlers/conductor/inbox.cpp
   "nothing proves that a drive which goes back to its maker was erased"
   [[ || update->effect == EffectKind::certify) {]] [[) {]])

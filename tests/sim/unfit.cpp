@@ -1,5 +1,5 @@
-// Drives that wear out, and drives that are too hot for a while: what is too unwell to be given
-// back is erased all the same, certified, and stays reserved.
+// Drives that wear out, drives that are too hot for a while, and drives that their operator
+// retires: what is not to be given back is erased all the same, certified, and stays reserved.
 #include <fmt/core.h>
 
 #include "tests/sim/world.h"
@@ -25,6 +25,18 @@ void World::health_trouble(Slot& slot) {
   if (rng.chance(0.1)) {
     drive.unfit = !drive.unfit;
     say(fmt::format("{} is {}", to_string(slot.address), drive.unfit ? "worn out" : "fit again"));
+  }
+}
+
+// From the line on no release of the drive counts, wherever it stands, until a line says that it
+// was enrolled.
+void World::note_retired(const PciAddress& address, const LedgerEntry& entry) {
+  for (auto& [at, drive] : hardware.drives) {
+    const bool is_meant = at == address ? entry.serial == drive.serial || entry.serial.empty()
+                                        : entry.serial == drive.serial;
+    if (!is_meant) continue;
+    if (!entry.retired.empty()) drive.retired = true;
+    if (entry.retired.empty() && entry.accepted) drive.retired = false;
   }
 }
 

@@ -331,7 +331,7 @@ void World::command(const std::string& what, const PciAddress& address, const st
     slot.enrolled = true;
     slot.enrol_before_hold = slot.enrol_before_hold || !slot.held;
   }
-  const bool cleans = what == "clean" || what == "cleanup_device";
+  const bool cleans = what == "clean" || what == "cleanup_device" || what == "retire";
   if (what == "enrol" || cleans) slot.interrupted = false;
   if (cleans) slot.clean_ordered = true;
   slot.maintained = slot.maintained || what == "maintenance_on";
@@ -354,7 +354,8 @@ void World::command(const std::string& what, const PciAddress& address, const st
   order.who = who;
   order.mac = order_code;
   if (what == "enrol") name_drive(slot, order);
-  if (what == "disown") order.reason = "it is to be used otherwise";
+  if (what == "disown" || what == "retire") order.reason = "it is to be used otherwise";
+  if (what == "retire") order.purpose = "reused";
   order.steps = steps;
   const Record* stored = what == "unhold" ? store.stored(address) : nullptr;
   if (stored != nullptr) order.hold = hold_id(*stored);

@@ -315,6 +315,7 @@ class World final {
   [[nodiscard]] bool has_unfit() const;
   void draw_unfit(Drive& drive);
   void health_trouble(Slot& slot);
+  void note_retired(const PciAddress& address, const LedgerEntry& entry);
   [[nodiscard]] std::string unsettled_unfit(const Slot& slot, const Record& record);
 
   // lives.cpp

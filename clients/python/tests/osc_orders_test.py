@@ -43,6 +43,8 @@ class Sending(Case):
                 (orders.UnsetMaintenance, "enable", (), None),
                 (orders.EnrolDevice, "enrol", (), None),
                 (orders.EnrolDevice, "enrol", ("--serial", "S1"), {"serial": "S1"}),
+                (orders.RetireDevice, "retire", ("--as", "recycled", "--reason", "old"),
+                 {"as": "recycled", "reason": "old"}),
                 (orders.DisownDevice, "disown", ("--reason", "gone"), {"reason": "gone"})):
             cloud = self.cloud({path(verb): (202, "")})
             self.assertEqual(run(command, cloud, UUID, *words).code, 0)

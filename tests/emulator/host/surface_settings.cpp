@@ -29,6 +29,7 @@ faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroe
            lacks_namespace_commands= written_while_read= counts_no_zeroing=
            counts_no_writes= (0|1)
            namespace_headroom=SIZE (stays beside each namespace that is made)
+           too_large_status=0x410a (one that is too large is refused so) tells_no_capacity=0|1
            power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
            probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
            write_error_at=NSID:OFFSET:LENGTH|off write_error_times=N (0 = always)
@@ -313,6 +314,8 @@ void add_faults(SettingTable& table) {
   table["namespace_headroom"] = [](auto& s, auto& v) {
     return size(v, s.faults.namespace_headroom);
   };
+  table["too_large_status"] = [](auto& s, auto& v) { return number(v, s.faults.too_large_status); };
+  table["tells_no_capacity"] = [](auto& s, auto& v) { return flag(v, s.faults.tells_no_capacity); };
   table["hides_namespace"] = [](auto& s, auto& v) { return number(v, s.faults.hidden_nsid); };
 }
 

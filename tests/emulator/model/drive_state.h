@@ -150,6 +150,8 @@ struct Faults {
   bool counts_no_zeroing;            // as the specification allows: Write Zeroes is no host write
   bool counts_no_writes;             // the counter of host writes stands still
   std::uint64_t namespace_headroom;  // bytes that must be left beside a namespace that is made
+  std::uint32_t too_large_status;    // with which a namespace that is too large is refused; 0: 115h
+  bool tells_no_capacity;            // TNVMCAP and UNVMCAP are 0
   std::int8_t stalls_at = -1;        // percent at which SPROG stands still for ever
   std::int8_t fails_at = -1;         // percent at which a sanitize fails
   std::int8_t power_loss_at = -1;    // percent of a sanitize at which power is lost, once

@@ -88,8 +88,10 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.frmw = can.frmw;
   id.fwug = can.fwug;
   id.lpa = can.lpa;
-  put128(id.tnvmcap, can.capacity_bytes);
-  put128(id.unvmcap, unallocated_bytes());
+  if (!state_.faults.tells_no_capacity) {
+    put128(id.tnvmcap, can.capacity_bytes);
+    put128(id.unvmcap, unallocated_bytes());
+  }
   id.rpmbs = can.rpmbs;
   id.hmpre = can.hmpre;
   id.sanicap = can.sanicap;

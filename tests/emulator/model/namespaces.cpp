@@ -101,7 +101,10 @@ Completion Controller::create_namespace(const Command& command) {
   const std::uint64_t block = lba_format == 1 ? 4096 : 512;
   const std::uint64_t free_bytes = unallocated_bytes();
   const std::uint64_t headroom = std::min(state_.faults.namespace_headroom, free_bytes);
-  if (wanted.nsze > (free_bytes - headroom) / block) return Completion{kInsufficientCapacity, 0};
+  if (wanted.nsze > (free_bytes - headroom) / block) {
+    const auto other = static_cast<std::uint16_t>(state_.faults.too_large_status);
+    return Completion{other != 0 ? other : kInsufficientCapacity, 0};
+  }
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     NamespaceState& each = state_.namespaces[nsid - 1];
     if (each.allocated) continue;

@@ -32,6 +32,29 @@ TEST(DeviceOrder, WhatTheWorkerWouldIgnoreIsToldAtOnce) {
   }
 }
 
+TEST(DeviceOrder, RetiresADriveThatNobodyHas) {
+  for (const Stage stage : {Stage::available, Stage::pending_cleaning, Stage::error}) {
+    EXPECT_FALSE(refusal_of(OrderKind::retire, false, in(stage)));
+  }
+  EXPECT_THAT(refusal_of(OrderKind::retire, false, in(Stage::allocated))->what,
+              HasSubstr("when the instance that has it is deleted"));
+  EXPECT_THAT(refusal_of(OrderKind::retire, false, in(Stage::erasing))->what,
+              HasSubstr("when its cleaning is over"));
+  Record card = in(Stage::available);
+  card.type = "GPU";
+  EXPECT_THAT(refusal_of(OrderKind::retire, false, card)->what, HasSubstr("is no drive"));
+  const Record before = in(Stage::available);
+  Record now = in(Stage::error);
+  now.epoch += 1;
+  EXPECT_FALSE(has_acted(OrderKind::retire, before, now));
+  now.retired = "destroyed: burnt";
+  EXPECT_TRUE(has_acted(OrderKind::retire, before, now));
+  now.last_error = "the drive says it did not erase; an operator asked to retire it";
+  EXPECT_EQ(rest_of(OrderKind::retire, before, now), Rest::error);
+  now.last_error = "erased, not returned: retired: destroyed: burnt";
+  EXPECT_EQ(rest_of(OrderKind::retire, before, now), Rest::well);
+}
+
 TEST(DeviceOrder, HasActedWhenTheRecordShowsIt) {
   const Record before = in(Stage::error);
   Record now = before;

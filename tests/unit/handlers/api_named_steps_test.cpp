@@ -16,7 +16,7 @@ class ApiWordsTest : public ApiTest {
   }
   Response send(const Record& record, const std::string& word, const std::string& body,
                 const std::string& token = "admin") {
-    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + word, "2.6", token);
+    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + word, "2.7", token);
     asked.body = body;
     return ask(asked);
   }
@@ -60,6 +60,31 @@ TEST_F(ApiDisownTest, AReasonIsNeeded) {
   expect_refused(disown(record, R"({"reason": "sold", "force": true})"), 400, "'force'");
   expect_refused(disown(record, R"({"reason": ")" + std::string(201, 'x') + R"("})"), 400,
                  "1 to 200 bytes");
+}
+
+TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
+  const Record record = dirty();
+  const Record taken = drive("compute-1", "0000:02:00.0", Stage::allocated);
+  const Record busy = drive("compute-1", "0000:03:00.0", Stage::erasing);
+  const std::string body = R"({"as": "recycled", "reason": "old"})";
+  EXPECT_EQ(send(record, "retire", body, "admin").status, 202);
+  ASSERT_EQ(store.orders.size(), 1U);
+  const Order& order = store.orders[0].second;
+  EXPECT_EQ(order.order, "retire");
+  EXPECT_EQ(order.purpose, "recycled");
+  EXPECT_EQ(order.reason, "old");
+  EXPECT_EQ(order.mac, "of compute-1");
+  store.orders.clear();
+  for (const std::string wrong :
+       {R"({"reason": "old"})", R"({"as": "recycled"})", R"({"as": "gone", "reason": "old"})",
+        R"({"as": "recycled", "reason": "old", "force": true})"}) {
+    expect_refused(send(record, "retire", wrong, "admin"), 400, "as");
+  }
+  expect_refused(send(record, "retire", body, "reader"), 403, "cyborg:device:retire");
+  expect_refused(disown(record, body), 400, "'as'");
+  for (const Record& each : {taken, busy}) {
+    expect_refused(send(each, "retire", body, "admin"), 409, "a drive is retired while");
+  }
 }
 
 TEST_F(ApiDisownTest, ForbiddenAndUnknown) {

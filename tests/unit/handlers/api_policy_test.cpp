@@ -48,7 +48,7 @@ TEST(ApiPolicyTest, CleanIsForAdminsUnlessAFileSaysOtherwise) {
 TEST(ApiPolicyTest, WhatAcceptsOrApprovesIsForOperatorsAndNoService) {
   const Policy policy = Policy::defaults();
   for (const char* rule : {"cyborg:device:clean_steps", "cyborg:device:unhold",
-                           "cyborg:device:disown", "cyborg:device:enrol"}) {
+                           "cyborg:device:disown", "cyborg:device:retire", "cyborg:device:enrol"}) {
     EXPECT_TRUE(policy.allows(rule, with_roles({"admin"}), {})) << rule;
     EXPECT_FALSE(policy.allows(rule, with_roles({"admin", "service"}), {})) << rule;
     EXPECT_FALSE(policy.allows(rule, with_roles({"service"}), {})) << rule;

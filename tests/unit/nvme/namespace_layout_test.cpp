@@ -135,7 +135,12 @@ TEST(NamespacePlan, RoomThatCannotBeAllocatedNeedsASanitize) {
   const auto plan = plan_namespaces(now, nullptr, EraseMethod::overwrite, false);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, Errc::failed);
-  EXPECT_NE(plan.error().what.find("clear_action=sanitize"), std::string::npos);
+  EXPECT_NE(plan.error().what.find("the drive has no sanitize"), std::string::npos);
+  now.can_sanitize = true;
+  EXPECT_NE(plan_namespaces(now, nullptr, EraseMethod::overwrite, false)
+                .error()
+                .what.find("clear_action=sanitize"),
+            std::string::npos);
   EXPECT_TRUE(plan_namespaces(now, nullptr, kPurge, false).ok());
   now.oacs = 2;  // it never could: nobody can have deleted one
   EXPECT_TRUE(plan_namespaces(now, nullptr, EraseMethod::overwrite, true).ok());
@@ -260,6 +265,7 @@ TEST(NamespacePlan, WithoutManagementHiddenOnesNeedASanitize) {
   for (const bool claims : {true, false}) {
     ControllerState state = now;
     if (!claims) state.oacs = 0;
+    state.can_sanitize = claims;
     for (const EraseMethod purge : {EraseMethod::sanitize_crypto, EraseMethod::sanitize_block}) {
       const auto plan = plan_namespaces(state, nullptr, purge, !claims);
       ASSERT_TRUE(plan.ok()) << plan.error().what;
@@ -270,7 +276,8 @@ TEST(NamespacePlan, WithoutManagementHiddenOnesNeedASanitize) {
       const auto plan = plan_namespaces(state, nullptr, clear, !claims);
       ASSERT_FALSE(plan.ok());
       EXPECT_EQ(plan.error().code, Errc::failed);
-      EXPECT_NE(plan.error().what.find("clear_action=sanitize"), std::string::npos);
+      EXPECT_NE(plan.error().what.find("`nvme attach-ns`"), std::string::npos);
+      EXPECT_EQ(plan.error().what.find("clear_action=sanitize") != std::string::npos, claims);
     }
   }
 }

@@ -21,6 +21,24 @@ SanitizeOutcome judge(std::uint16_t sprog, std::uint16_t sstat, std::uint32_t sc
   return judge_sanitize(log_of(sprog, sstat, scdw10), kOurs).outcome;
 }
 
+TEST(SanitizeTime, IsTheConfiguredOneOrTwiceTheDrivesEstimate) {
+  constexpr std::int64_t kQuarter = 900'000;
+  SanitizeLog log;
+  const std::uint32_t block = sanitize_cdw10(EraseMethod::sanitize_block);
+  const std::uint32_t crypto = sanitize_cdw10(EraseMethod::sanitize_crypto);
+  EXPECT_EQ(time_limit_ms(log, block, kQuarter), kQuarter) << "it tells no estimate";
+  log.block_s = 7'200;
+  EXPECT_EQ(time_limit_ms(log, block, kQuarter), 14'400'000);
+  EXPECT_EQ(time_limit_ms(log, crypto, kQuarter), kQuarter) << "that is of a block erase";
+  EXPECT_EQ(time_limit_ms(log, block, 20'000'000), 20'000'000);
+  log.block_s = 0;
+  EXPECT_EQ(time_limit_ms(log, block, kQuarter), kQuarter);
+  log.overwrite_s = 0xfffffffe;
+  EXPECT_EQ(time_limit_ms(log, 3, kQuarter), 86'400'000) << "a drive may say anything";
+  EXPECT_EQ(time_limit_ms(log, 3, 100'000'000), 100'000'000);
+  EXPECT_EQ(time_limit_ms(log, 0, kQuarter), kQuarter);
+}
+
 TEST(SanitizeCommand, NeitherUnrestrictedExitNorNoDeallocate) {
   // SANACT in bits 2:0; AUSE is bit 3, OWPASS 7:4, OIPBP 8, NDAS 9.
   EXPECT_EQ(sanitize_cdw10(EraseMethod::sanitize_crypto), 4U);

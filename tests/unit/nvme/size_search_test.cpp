@@ -11,8 +11,9 @@ struct Answer {
 };
 
 // A drive that takes `limit` blocks and no more.
-Answer search(std::uint64_t whole, std::uint64_t limit) {
-  SizeSearch search(whole);
+Answer search(std::uint64_t whole, std::uint64_t limit, std::uint64_t former = 0,
+              std::uint64_t unit = 1) {
+  SizeSearch search(whole, former, unit);
   int tries = 0;
   while (const auto blocks = search.next()) {
     EXPECT_GT(*blocks, 0U);
@@ -39,6 +40,35 @@ TEST(SizeSearch, TheLargestIsFoundToTheBlock) {
                                    kLarge / 2, kLarge - 1, kLarge}) {
     EXPECT_EQ(search(kLarge, kLarge - room).largest, kLarge - room);
   }
+}
+
+// Of 8 TB in blocks of 512 bytes, of which the drive keeps 64 MiB.
+TEST(SizeSearch, TheFormerSizeIsAskedForFirst) {
+  constexpr std::uint64_t kWhole = 15'628'053'168;
+  constexpr std::uint64_t kLargest = kWhole - 131'072;
+  constexpr std::uint64_t kMiB = 2'048;
+  SizeSearch search_of_former(kWhole, kLargest, kMiB);
+  EXPECT_EQ(search_of_former.next(), kLargest);
+  const Answer again = search(kWhole, kLargest, kLargest);
+  EXPECT_EQ(again.largest, kLargest);
+  EXPECT_EQ(again.tries, 2);
+  for (const std::uint64_t former :
+       {kLargest - 77, kLargest + 77, kWhole / 2, kWhole, kWhole + 1}) {
+    EXPECT_EQ(search(kWhole, kLargest, former).largest, kLargest) << former;
+  }
+  EXPECT_EQ(search(kWhole, kWhole, kLargest).largest, kWhole) << "it may have grown";
+}
+
+TEST(SizeSearch, ItEndsAtItsUnit) {
+  constexpr std::uint64_t kWhole = 15'628'053'168;
+  constexpr std::uint64_t kMiB = 2'048;
+  const Answer found = search(kWhole, kWhole - 131'072, 0, kMiB);
+  EXPECT_LE(found.tries, 16);
+  EXPECT_LE(found.largest, kWhole - 131'072);
+  EXPECT_GE(found.largest, kWhole - 131'072 - kMiB);
+  EXPECT_EQ(search(kWhole, 0, 0, kMiB).largest, 0U);
+  EXPECT_EQ(search(1'000, 1'000, 0, kMiB).largest, 1'000U) << "smaller than the unit";
+  EXPECT_EQ(search(1'000, 1'000, 0, 0).largest, 1'000U);
 }
 
 TEST(SizeSearch, ItEndsWhateverTheDriveAnswers) {

@@ -197,6 +197,7 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "steps_offered",
                                           "steps_ordered",
                                           "handed_over",
+                                          "retired",
                                           "cyborg_uuid",
                                           "progress_message",
                                           "release_generation",

@@ -139,7 +139,8 @@ TEST(Step, ADeviceThatIsNoDriveNeverComesToAnErase) {
     const bool of_an_erase = row.to == Stage::baselining || row.to == Stage::erasing ||
                              row.to == Stage::verifying || row.to == Stage::concluding;
     const bool taken = step(record, Event{row.on, 5, {}}, WallMs{9}).has_value();
-    const bool of_drives = row.on == Trigger::gone_uncleanable || is_kept(row.on);
+    const bool of_drives = row.on == Trigger::gone_uncleanable || is_kept(row.on) ||
+                           row.on == Trigger::operator_retire;
     EXPECT_EQ(taken, !of_an_erase && !of_drives) << row.why;
   }
 }

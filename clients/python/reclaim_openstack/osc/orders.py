@@ -118,6 +118,26 @@ class DisownDevice(Order):
         proxy.disown_device(uuid, parsed_args.reason)
 
 
+class RetireDevice(Order):
+    """Erase a drive that leaves for good: it is certified, and never given back"""
+
+    verb = "retire"
+    version = "2.7"
+    several = False
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--as", dest="purpose", required=True,
+                            choices=("destroyed", "returned-to-vendor", "recycled", "reused"),
+                            help="What becomes of the drive")
+        parser.add_argument("--reason", metavar="<text>", required=True,
+                            help="Why, for its certificate and the audit journal")
+        return parser
+
+    def send(self, proxy, uuid, parsed_args):
+        proxy.retire_device(uuid, parsed_args.purpose, parsed_args.reason)
+
+
 class SetMaintenance(Order):
     """Begin the maintenance of a device: it is out of the pool, and left alone, until that ends"""
 

@@ -80,6 +80,10 @@ class Device(resource.Resource):
         """Strikes a device that no device_spec entry matches any more."""
         self._order(session, "disown", {"reason": reason})
 
+    def retire(self, session, purpose, reason):
+        """Has it erased, certified and never given back; `purpose`: what becomes of the drive."""
+        self._order(session, "retire", {"as": purpose, "reason": reason})
+
     def disable(self, session):
         """Begins its maintenance: it is out of the pool, and left alone, until that ends."""
         self._order(session, "disable")

@@ -30,6 +30,9 @@ class Proxy(proxy.Proxy):
     def disown_device(self, device, reason):
         self._of(device).disown(self, reason)
 
+    def retire_device(self, device, purpose, reason):
+        self._of(device).retire(self, purpose, reason)
+
     def disable_device(self, device):
         self._of(device).disable(self)
 
