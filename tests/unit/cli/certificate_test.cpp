@@ -169,6 +169,35 @@ TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
   EXPECT_EQ(verify(), 1);
 }
 
+// The serial is known from the quarantine on: verified and reported as one drive's two tenancies.
+TEST_F(CertificateCommands, ATenancyFromBeforeTheSerialWasKnownIsOfTheDriveToo) {
+  std::int64_t at_ms = 1'763'630'000'000;
+  const auto say = [&](AuditEvent event, const char* instance, const char* serial) {
+    AuditEntry entry;
+    entry.event = event;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = serial;
+    entry.instance = instance;
+    entry.at = WallMs{at_ms += 1'000};
+    entry = identified(entry);
+    ASSERT_TRUE(chain().keep(entry.id, encode_audit(entry), SealedKind::audit).ok());
+  };
+  say(AuditEvent::tenancy_seen, "one", "");
+  say(AuditEvent::tenancy_ended, "one", "");
+  say(AuditEvent::quarantined, "one", "DEMO-0002");
+  EXPECT_EQ(verify(), 0) << out_.str();
+  say(AuditEvent::tenancy_seen, "two", "DEMO-0002");
+  EXPECT_EQ(verify(), 2);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("DEMO-0002 UNERASED no erasure between the tenancy of entry 1"),
+                    HasSubstr("entry 4")));
+  CertificateOptions report;
+  report.from = report.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_report, report, Format::json), 2) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\"unerased_tenancies\": 1"));
+}
+
 TEST_F(CertificateCommands, TheHeadIsWhatATimeStampIsTakenOf) {
   EXPECT_EQ(run(&run_certificate_head, {}), 1);
   keep(2);
