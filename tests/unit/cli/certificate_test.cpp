@@ -19,6 +19,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+std::string upper_hex(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
 class CertificateCommands : public proof::ProofTest {
  protected:
   template <typename Options>
@@ -304,6 +309,43 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
   EXPECT_EQ(run(&run_audit_list, {}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("key_revoked"));
   EXPECT_THAT(out_.str(), HasSubstr("key " + leaked + " from entry 3 on: found in a backup"));
+}
+
+// A revocation cannot be undone: a file of the key's name, with another key in it, is none of it.
+TEST_F(CertificateCommands, WhatHasTheFormOfAKeysIdIsNoFile) {
+  keep(1);
+  const std::string leaked = keys().front().id();
+  fs::rename(key_path_, state_path_ + "/leaked");
+  fs::remove(key_path_ + ".pub");
+  ASSERT_TRUE(chain().keep(id_of(2), certificate_text(2)).ok());
+  const PublicKey other = key_named("other").public_key();
+  const fs::path here = fs::current_path();
+  fs::create_directory(state_path_ + "/here");
+  fs::current_path(state_path_ + "/here");
+  const std::string upper = upper_hex(leaked.substr(0, 12));
+  const std::string unknown(8, '0');
+  const std::string many = leaked + "0";
+  for (const std::string& name : {leaked, leaked.substr(0, 8), upper, unknown, many}) {
+    write(name, *other.pem());
+  }
+  RevokeOptions options;
+  options.from = "7";
+  options.reason = "found in a backup";
+  options.yes = true;
+  const auto revoked = [&](const std::string& key) {
+    options.key = key;
+    const bool well = run(&run_certificate_revoke, options) == 0;
+    const std::string said = out_.str();
+    return !well ? err_.str() : said.starts_with("key " + leaked) ? "leaked" : "other";
+  };
+  EXPECT_EQ(revoked(leaked), "leaked");
+  EXPECT_EQ(revoked(leaked.substr(0, 8)), "leaked");
+  EXPECT_EQ(revoked(upper), "leaked");
+  EXPECT_THAT(revoked(unknown), AllOf(HasSubstr("no entry is signed with key 00000000"),
+                                      HasSubstr("a file of such a name is given as ./NAME")));
+  EXPECT_EQ(revoked("./" + leaked.substr(0, 8)), "other");
+  EXPECT_EQ(revoked(many), "other") << "no id has that form";
+  fs::current_path(here);
 }
 
 TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {
