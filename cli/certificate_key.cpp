@@ -23,6 +23,7 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::size_t kKeyPrefixMin = 8;
+constexpr std::size_t kKeyIdChars = 64;
 constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
 
 // What a key signed in a chain: sequences, in their order, of entries and of certificates.
@@ -46,13 +47,19 @@ Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
   return keys;
 }
 
+// Whether it is an id, or the beginning of one. A file of such a name is given as ./NAME: whoever
+// may write the folder that an operator works in chooses no key for him.
+bool is_of_an_id(std::string_view text) {
+  return text.size() >= kKeyPrefixMin && text.size() <= kKeyIdChars &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 // By a file with the public key, by the id, or by the beginning of one that has signed.
 Result<std::string> find_key(const std::map<std::string, Signed>& keys, const std::string& named) {
-  std::string id = lower(named);
-  if (::access(named.c_str(), F_OK) == 0) {
+  const std::string id = lower(named);
+  if (!is_of_an_id(id) && ::access(named.c_str(), F_OK) == 0) {
     const auto key = PublicKey::load(named);
-    if (!key.ok()) return key.error();
-    id = key->id();
+    return key.ok() ? Result<std::string>(key->id()) : key.error();
   }
   if (is_digest(id)) return id;
   std::vector<std::string> known;
@@ -61,11 +68,11 @@ Result<std::string> find_key(const std::map<std::string, Signed>& keys, const st
   std::vector<std::string> begin_so;
   std::copy_if(known.begin(), known.end(), std::back_inserter(begin_so),
                [&](const std::string& each) { return each.starts_with(id); });
-  if (begin_so.size() == 1 && id.size() >= kKeyPrefixMin) return begin_so.front();
+  if (begin_so.size() == 1 && is_of_an_id(id)) return begin_so.front();
   return Error{Errc::not_found,
                fmt::format("no entry is signed with key {}. It is given as a file with the public "
-                           "key, as its id, or by the first {} characters or more of that; these "
-                           "have signed entries: {}",
+                           "key, as its id, or by the first {} characters or more of that (a file "
+                           "of such a name is given as ./NAME); these have signed entries: {}",
                            printable_excerpt(named), kKeyPrefixMin, fmt::join(known, ", "))};
 }
 

@@ -63,11 +63,8 @@ Result<std::string> serial_of(std::string_view body) {
   }
   auto serial = json::get_string(*parsed, "serial");
   if (!serial) return serial;
-  const bool fits = !serial->empty() && serial->size() <= kOrderWordBytesMax &&
-                    printable_excerpt(*serial, kOrderWordBytesMax) == *serial;
-  if (fits) return serial;
-  return Error{Errc::invalid, fmt::format("'serial' is not a text of 1 to {} printable characters",
-                                          kOrderWordBytesMax)};
+  if (is_drive_serial(*serial)) return serial;
+  return Error{Errc::invalid, "'serial' is not a text of 1 to 20 printable characters of ASCII"};
 }
 
 // What becomes of a drive that is retired.

@@ -29,7 +29,6 @@ inline constexpr Microversion kVersionCleaning{2, 6};     // a device's cleaning
 inline constexpr Microversion kVersionPages = kVersionCleaning;         // `limit` and the like
 inline constexpr Microversion kVersionCertificates = kVersionCleaning;  // /v2/certificates
 
-inline constexpr Microversion kVersionWear{2, 7};  // what a drive is worn
 // `cleaning/steps` is the list of Ironic's specification, and `cleaning` what that was before.
 inline constexpr Microversion kVersionStepList{2, 7};
 inline constexpr Microversion kVersionWear = kVersionStepList;    // what a drive is worn

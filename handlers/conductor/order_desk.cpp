@@ -148,6 +148,10 @@ std::string OrderDesk::why_not(const Order& order) const {
   const auto at = parse_pci_address(order.address);
   const auto device = at ? context_.devices.find(*at) : context_.devices.end();
   const bool by_steps = device != context_.devices.end() && device->second.record.by_steps;
+  if (kind == OrderKind::enrol && !order.serial.empty() && !is_drive_serial(order.serial)) {
+    return "it names no serial that a drive can have (1 to 20 printable characters of ASCII): "
+           "issue it again, with --serial as printed on the drive";
+  }
   if (kind == OrderKind::enrol && !names_a_drive(order.serial, order.hardware, by_steps)) {
     return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
            "--enrol`, which names the one it accepts, or with --serial as printed on the drive";

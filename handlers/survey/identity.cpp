@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace reclaim {
 namespace {
@@ -20,11 +21,22 @@ std::string shown(const std::string& text) {
   return text.empty() ? "not known" : text;
 }
 
+// The journal has it under an operator's name: where it ends is seen, whatever it says.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
 std::string other_than_accepted(const std::string& serial, const std::string& hardware,
                                 const std::string& address, const std::string& found) {
   return fmt::format(
       "the order accepts {}, the drive in {} is {}; check it, then issue the order again",
-      serial.empty() ? hardware : "serial " + serial, address, found);
+      serial.empty() ? quoted(hardware) : "serial " + quoted(serial), address,
+      found.empty() ? "not known" : quoted(found));
 }
 
 // Cards are not exchanged as drives are: without Device Serial Numbers, which many do not have, the
@@ -258,15 +270,15 @@ FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
 
 std::string not_the_drive_of(const Order& order, const FoundDrive& found, bool by_steps) {
   const Match hardware = compare_as(by_steps, noted(order.hardware), noted(found.hardware));
-  std::string is;
+  std::optional<std::string> is;
   if (order.serial.empty()) {
-    if (hardware != Match::same) is = shown(found.hardware);
+    if (hardware != Match::same) is = found.hardware;
   } else if (!found.serial.empty() && found.serial != order.serial) {
     is = found.serial;
   } else if (hardware == Match::different) {
-    is = shown(found.hardware);
+    is = found.hardware;
   }
-  return is.empty() ? is : other_than_accepted(order.serial, order.hardware, order.address, is);
+  return is ? other_than_accepted(order.serial, order.hardware, order.address, *is) : "";
 }
 
 Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
@@ -280,11 +292,10 @@ Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
   if (!serial.empty() && serial == is) return Ok{};
   const Match same = compare_as(record.by_steps, noted(hardware), opened.hardware);
   if (serial.empty() && same == Match::same) return Ok{};
-  return Error{
-      Errc::failed,
-      "not enrolled: " +
-          other_than_accepted(serial, hardware, to_string(record.address),
-                              serial.empty() ? shown(nvme::encode_hardware(opened.hardware)) : is)};
+  return Error{Errc::failed, "not enrolled: " +
+                                 other_than_accepted(
+                                     serial, hardware, to_string(record.address),
+                                     serial.empty() ? nvme::encode_hardware(opened.hardware) : is)};
 }
 
 Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -271,6 +272,56 @@ class Walk final {
   ChainReport report_;
 };
 
+// What an entry tells of a device.
+struct Told {
+  std::string place;                // never a serial: those have 20 characters at most
+  std::string serial;               // empty: not known then
+  std::optional<DriveEvent> event;  // nothing: of no tenancy and no erasure
+};
+
+std::string place_of(const std::string& host, const std::string& address) {
+  return fmt::format("device at {} of {}", address, host);
+}
+
+// Nothing: of no device, or it cannot be read.
+std::optional<Told> told_by(const Sealed& sealed) {
+  DriveEvent event;
+  event.sequence = sealed.sequence;
+  if (sealed.kind == SealedKind::certificate) {
+    auto it = decode_certificate(sealed.content);
+    if (!it.ok()) return std::nullopt;
+    event.kind = DriveEvent::Kind::erasure;
+    event.instance = it->instance;
+    event.at = it->started_at;
+    return Told{place_of(it->host, it->address), std::move(it->serial), std::move(event)};
+  }
+  auto it = decode_audit(sealed.content);
+  if (!it.ok()) return std::nullopt;
+  Told told{place_of(it->host, it->address), std::move(it->serial), std::nullopt};
+  const bool ended = it->event == AuditEvent::tenancy_ended;
+  if (ended || it->event == AuditEvent::tenancy_seen) {
+    event.kind = ended ? DriveEvent::Kind::ended : DriveEvent::Kind::tenancy;
+    event.instance = it->instance;
+    event.at = it->at;
+    told.event = std::move(event);
+  }
+  return told;
+}
+
+// Gives what names no serial the one that was told before of its place.
+template <typename Iterator>
+void name_drives(Iterator from, Iterator to) {
+  std::map<std::string, std::string> serials;
+  for (; from != to; ++from) {
+    std::string& known = serials[from->place];
+    if (from->serial.empty()) {
+      from->serial = known;
+    } else {
+      known = from->serial;
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::string> CertificateChain::keep(const std::string& id, const std::string& json_text,
@@ -397,32 +448,26 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
   return sealed;
 }
 
+// An entry of a tenancy that names no serial is of the drive that is named at its place next; where
+// none is any more, of the last one there.
 Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
-  std::vector<DriveEvent> events;
+  std::vector<Told> told;
+  told.reserve(listing->files.size());
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
     if (!opened.ok()) continue;
-    DriveEvent event;
-    event.sequence = opened->sequence;
-    if (opened->kind == SealedKind::certificate) {
-      const auto certificate = decode_certificate(opened->content);
-      if (!certificate.ok()) continue;
-      event.kind = DriveEvent::Kind::erasure;
-      event.drive = certificate->serial.empty() ? certificate->address : certificate->serial;
-      event.instance = certificate->instance;
-      event.at = certificate->started_at;
-    } else {
-      const auto entry = decode_audit(opened->content);
-      const bool ended = entry.ok() && entry->event == AuditEvent::tenancy_ended;
-      if (!entry.ok() || (!ended && entry->event != AuditEvent::tenancy_seen)) continue;
-      event.kind = ended ? DriveEvent::Kind::ended : DriveEvent::Kind::tenancy;
-      event.drive = entry->serial.empty() ? entry->address : entry->serial;
-      event.instance = entry->instance;
-      event.at = entry->at;
-    }
-    events.push_back(std::move(event));
+    if (auto one = told_by(*opened)) told.push_back(*std::move(one));
+  }
+  name_drives(told.rbegin(), told.rend());
+  name_drives(told.begin(), told.end());
+  std::vector<DriveEvent> events;
+  events.reserve(told.size());
+  for (Told& each : told) {
+    if (!each.event) continue;
+    each.event->drive = each.serial.empty() ? std::move(each.place) : std::move(each.serial);
+    events.push_back(*std::move(each.event));
   }
   return events;
 }

@@ -106,8 +106,10 @@ struct ChainReport {
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());
 
-// What the chain tells of each drive, in its order: for find_missing_erasures(). What cannot be
-// read is left out; check_chain() complains of it.
+// What the chain tells of each drive, in its order: for find_missing_erasures(). An entry without a
+// serial is of the drive that the entries of its host and address name next, of whatever event;
+// where none does any more, of the one that they named last. What cannot be read is left out;
+// check_chain() complains of it.
 [[nodiscard]] Result<std::vector<DriveEvent>> drive_events(const std::string& folder);
 
 }  // namespace reclaim

@@ -61,7 +61,7 @@ inline constexpr std::int64_t kAuditSchema = 2;
 // A tenancy, or an erasure, of one drive: what a chain tells of it.
 struct DriveEvent {
   enum class Kind : std::uint8_t { tenancy, ended, erasure };
-  std::string drive;  // its serial; its address where none was known
+  std::string drive;  // its serial; host and address where no entry there names one
   Kind kind = Kind::tenancy;
   std::string instance;
   WallMs at;  // the tenancy was seen or ended; the erasure was begun

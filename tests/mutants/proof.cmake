@@ -96,3 +96,13 @@ unit_mutant(growing_chains_are_cut state state/certificate/chain.cpp ChainTest.I
 unit_mutant(heads_stay_behind state state/certificate/chain.cpp ChainTest.ItMayGrow*
   "a head that names an earlier entry than the newest is passed over"
   [[!(digest_of_head_ && has_grown())]] [[!digest_of_head_]])
+unit_mutant(unknown_serials_are_other_drives state state/certificate/chain.cpp
+  AuditTest.AnEntryWithoutASerial*
+  "a drive is handed on unerased, and no report says so, for its serial became known in between"
+  [[  name_drives(told.rbegin(), told.rend());]]
+  "")
+unit_mutant(serials_are_any_text conductor handlers/conductor/order_desk.cpp
+  Managed/OrdersOfAnyDrive.NameNoText*
+  "what anybody writes to Redis as a drive's serial is sealed in an operator's name"
+  [[!order.serial.empty() && !is_drive_serial(order.serial)]]
+  [[!order.serial.empty() && false]])

@@ -46,9 +46,9 @@ class Sending(Case):
                 (orders.RetireDevice, "retire", ("--as", "recycled", "--reason", "old"),
                  {"as": "recycled", "reason": "old"}),
                 (orders.DisownDevice, "disown", ("--reason", "gone"), {"reason": "gone"})):
-            cloud = self.cloud({path(verb): (202, "")})
+            cloud = self.cloud({path(verb): (202, "")}, highest="2.7")
             self.assertEqual(run(command, cloud, UUID, *words).code, 0)
-            self.assertEqual(self.sent(cloud), [(path(verb), "accelerator-cleaning 2.6", body)])
+            self.assertEqual(self.sent(cloud), [(path(verb), "accelerator-cleaning 2.7", body)])
 
     def test_several_devices_and_one_that_is_refused(self):
         refused = json.loads(json.loads(golden("clean-409.json"))["error_message"])["faultstring"]
@@ -89,10 +89,10 @@ class Sending(Case):
 class Nowhere(Case):
     """An order that Reclaim would not get is not sent."""
 
-    def nothing_sent(self, said, command=orders.CleanDevice, **more):
+    def nothing_sent(self, said, command=orders.CleanDevice, words=(), **more):
         cloud = self.cloud({path("clean"): (202, ""), path("disable"): (202, "")}, **more)
         with self.assertRaisesRegex(exceptions.CommandError, said):
-            run(command, cloud, UUID)
+            run(command, cloud, UUID, *words)
         self.assertEqual(cloud.asked, [])
 
     def test_to_cyborg_which_is_all_that_the_catalog_has(self):
@@ -107,6 +107,8 @@ class Nowhere(Case):
         self.nothing_sent("`abort` needs microversion 2.6; .* answers up to 2.5. Upgrade",
                           orders.AbortDevice, highest="2.5")
         self.nothing_sent("`disable` needs microversion 2.6", orders.SetMaintenance, highest="2.3")
+        self.nothing_sent("`retire` needs microversion 2.7", orders.RetireDevice,
+                          words=("--as", "recycled", "--reason", "old"))
 
     def test_to_one_that_is_asked_in_an_older_version(self):
         cloud = self.cloud({path("abort"): (202, "")})

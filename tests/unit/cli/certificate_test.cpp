@@ -19,6 +19,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+std::string upper_hex(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
 class CertificateCommands : public proof::ProofTest {
  protected:
   template <typename Options>
@@ -169,6 +174,35 @@ TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
   EXPECT_EQ(verify(), 1);
 }
 
+// The serial is known from the quarantine on: verified and reported as one drive's two tenancies.
+TEST_F(CertificateCommands, ATenancyFromBeforeTheSerialWasKnownIsOfTheDriveToo) {
+  std::int64_t at_ms = 1'763'630'000'000;
+  const auto say = [&](AuditEvent event, const char* instance, const char* serial) {
+    AuditEntry entry;
+    entry.event = event;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = serial;
+    entry.instance = instance;
+    entry.at = WallMs{at_ms += 1'000};
+    entry = identified(entry);
+    ASSERT_TRUE(chain().keep(entry.id, encode_audit(entry), SealedKind::audit).ok());
+  };
+  say(AuditEvent::tenancy_seen, "one", "");
+  say(AuditEvent::tenancy_ended, "one", "");
+  say(AuditEvent::quarantined, "one", "DEMO-0002");
+  EXPECT_EQ(verify(), 0) << out_.str();
+  say(AuditEvent::tenancy_seen, "two", "DEMO-0002");
+  EXPECT_EQ(verify(), 2);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("DEMO-0002 UNERASED no erasure between the tenancy of entry 1"),
+                    HasSubstr("entry 4")));
+  CertificateOptions report;
+  report.from = report.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_report, report, Format::json), 2) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\"unerased_tenancies\": 1"));
+}
+
 TEST_F(CertificateCommands, TheHeadIsWhatATimeStampIsTakenOf) {
   EXPECT_EQ(run(&run_certificate_head, {}), 1);
   keep(2);
@@ -275,6 +309,43 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
   EXPECT_EQ(run(&run_audit_list, {}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("key_revoked"));
   EXPECT_THAT(out_.str(), HasSubstr("key " + leaked + " from entry 3 on: found in a backup"));
+}
+
+// A revocation cannot be undone: a file of the key's name, with another key in it, is none of it.
+TEST_F(CertificateCommands, WhatHasTheFormOfAKeysIdIsNoFile) {
+  keep(1);
+  const std::string leaked = keys().front().id();
+  fs::rename(key_path_, state_path_ + "/leaked");
+  fs::remove(key_path_ + ".pub");
+  ASSERT_TRUE(chain().keep(id_of(2), certificate_text(2)).ok());
+  const PublicKey other = key_named("other").public_key();
+  const fs::path here = fs::current_path();
+  fs::create_directory(state_path_ + "/here");
+  fs::current_path(state_path_ + "/here");
+  const std::string upper = upper_hex(leaked.substr(0, 12));
+  const std::string unknown(8, '0');
+  const std::string many = leaked + "0";
+  for (const std::string& name : {leaked, leaked.substr(0, 8), upper, unknown, many}) {
+    write(name, *other.pem());
+  }
+  RevokeOptions options;
+  options.from = "7";
+  options.reason = "found in a backup";
+  options.yes = true;
+  const auto revoked = [&](const std::string& key) {
+    options.key = key;
+    const bool well = run(&run_certificate_revoke, options) == 0;
+    const std::string said = out_.str();
+    return !well ? err_.str() : said.starts_with("key " + leaked) ? "leaked" : "other";
+  };
+  EXPECT_EQ(revoked(leaked), "leaked");
+  EXPECT_EQ(revoked(leaked.substr(0, 8)), "leaked");
+  EXPECT_EQ(revoked(upper), "leaked");
+  EXPECT_THAT(revoked(unknown), AllOf(HasSubstr("no entry is signed with key 00000000"),
+                                      HasSubstr("a file of such a name is given as ./NAME")));
+  EXPECT_EQ(revoked("./" + leaked.substr(0, 8)), "other");
+  EXPECT_EQ(revoked(many), "other") << "no id has that form";
+  fs::current_path(here);
 }
 
 TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {

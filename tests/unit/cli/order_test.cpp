@@ -54,5 +54,20 @@ TEST(DriveToAccept, HasToBeToldByItsLabelWhereNothingElseTells) {
   }
 }
 
+// Who may write to Redis has no text of his signed in the operator's name.
+TEST(DriveToAccept, HasASerialThatADriveCanHave) {
+  const std::string longest(20, 'x');
+  EXPECT_EQ(drive_to_accept(with({longest, "", ""}), "", "--serial")->serial, longest);
+  EXPECT_EQ(drive_to_accept(with({"", "", ""}), "A b~1", "--serial")->serial, "A b~1");
+  for (const std::string& none : {longest + "x", std::string("S1\n"), std::string("S\xc3\xa9")}) {
+    EXPECT_THAT(accepts({none, "Y", "slot=7"}, ""), HasSubstr("give the serial")) << none;
+    EXPECT_EQ(*drive_to_accept(with({none, "Y", "dsn=00-01"}), "", "--serial"),
+              (FoundDrive{"", "", "dsn=00-01"}))
+        << none;
+    EXPECT_THAT(accepts({"", "", ""}, none), HasSubstr("is no serial of a drive")) << none;
+    EXPECT_THAT(accepts({none, "", ""}, none), HasSubstr("is no serial of a drive")) << none;
+  }
+}
+
 }  // namespace
 }  // namespace reclaim::cli

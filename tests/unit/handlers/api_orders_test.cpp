@@ -7,7 +7,10 @@
 namespace reclaim::api {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 class ApiOrdersTest : public ApiTest {
  protected:
@@ -200,11 +203,27 @@ TEST_F(ApiOrdersTest, AnEnrolmentsSerialIsAPrintableText) {
   for (const std::string& body :
        {std::string("[]"), std::string(R"("S1")"), std::string("{"), std::string(R"({"serial":1})"),
         std::string(R"({"serial":""})"), std::string(R"({"serial":null})"),
-        R"({"serial":")" + std::string(201, 'x') + R"("})", std::string(R"({"serial":"a\nb"})"),
-        std::string(R"({"serial":"a","serial":"b"})"), std::string(R"({"serial":"a","x":1})")}) {
+        R"({"serial":")" + std::string(21, 'x') + R"("})", std::string(R"({"serial":"a\nb"})"),
+        std::string(R"({"serial":"S\u00e91"})"), std::string(R"({"serial":"a","serial":"b"})"),
+        std::string(R"({"serial":"a","x":1})")}) {
     const Response response = order(record, "enrol", "admin", body);
     EXPECT_EQ(response.status, 400) << body;
     EXPECT_THAT(fault_of(response), HasSubstr("enrol: ")) << body;
+  }
+}
+
+// Who may write to Redis has a text of his signed with the node's key, in the operator's name.
+TEST_F(ApiOrdersTest, AnEnrolmentTakesNoOtherTextForTheSerialThatTheWorkerSaw) {
+  Record& record = in(Stage::error);
+  for (const char* text : {"S1; and bob@ops let the data stay on it", "S1\n", "S\xc3\xa9"}) {
+    record.found = {text, "M1", ""};
+    const Response response = order(record, "enrol");
+    EXPECT_EQ(response.status, 400) << text;
+    EXPECT_THAT(fault_of(response), AllOf(HasSubstr("give the serial"), Not(HasSubstr("bob"))));
+    EXPECT_THAT(store.orders, IsEmpty()) << text;
+    ASSERT_EQ(order(record, "enrol", "admin", R"({"serial": "S2"})").status, 202);
+    EXPECT_EQ(ordered().serial, "S2");
+    store.orders.clear();
   }
 }
 

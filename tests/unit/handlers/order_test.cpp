@@ -430,7 +430,7 @@ TEST_P(OrdersOfAnyDrive, AcceptNoDriveThatWasPutThereSince) {
   const Order order = issued("enrol");
   exchange("unknown");
   look();
-  const std::string name = GetParam() ? "serial looked-at" : "dsn=dsn-looked-at";
+  const std::string name = GetParam() ? "serial 'looked-at'" : "'dsn=dsn-looked-at'";
   EXPECT_THAT(answer(order), AllOf(HasSubstr("the order accepts"), HasSubstr(name),
                                    HasSubstr("check it, then issue the order again")));
   EXPECT_EQ(refusals(), 1U);
@@ -486,13 +486,35 @@ TEST_P(OrdersOfAnyDrive, HaveToNameADrive) {
   EXPECT_EQ(world->erases, 0U);
 }
 
+// The journal has it under the operator's name.
+TEST_P(OrdersOfAnyDrive, NameNoTextThatIsNoSerial) {
+  for (const char* text : {"S1; and bob@ops let the data stay on it", "S1\n", "S\xc3\xa9"}) {
+    Order order = issued("enrol");
+    order.serial = text;
+    EXPECT_THAT(answer(order),
+                AllOf(HasSubstr("it names no serial that a drive can have"), Not(HasSubstr("bob"))))
+        << text;
+  }
+  EXPECT_EQ(refusals(), 0U);
+  EXPECT_EQ(world->erases, 0U);
+}
+
+// A serial, or a slot, may have quotes.
+TEST_P(OrdersOfAnyDrive, AreToldWithTheirTextInQuotes) {
+  if (!GetParam()) return;
+  Order order = issued("enrol");
+  order.serial = "S1' by 'bob";
+  EXPECT_THAT(answer(order), HasSubstr(R"(the order accepts serial 'S1\' by \'bob', the drive)"));
+  EXPECT_EQ(refusals(), 1U);
+}
+
 // By the serial on its label: the claim compares it.
 TEST_P(OrdersOfAnyDrive, NameADriveThatTellsNothing) {
   Order order = issued("enrol");
   order.hardware.clear();
   order.serial = "on-the-label";
   if (GetParam()) {
-    EXPECT_THAT(answer(order), HasSubstr("the order accepts serial on-the-label"));
+    EXPECT_THAT(answer(order), HasSubstr("the order accepts serial 'on-the-label'"));
   } else {
     EXPECT_EQ(answer(order), "");
   }

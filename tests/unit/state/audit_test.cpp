@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
+
 #include "state/certificate/own_chain.h"
 #include "tests/unit/state/proof_fixture.h"
 
@@ -392,6 +394,120 @@ TEST_F(AuditTest, WhatIsNotAtItsPlaceSaysNothingOfKeys) {
   const auto report = check_chain(folder_, keys());
   EXPECT_TRUE(report->broken());
   EXPECT_EQ(report->keys.size(), 1U);
+}
+
+// Entries in a chain, each of its own minute. What names no serial is of the drive that the place
+// has when it is named next.
+TEST_F(AuditTest, AnEntryWithoutASerialIsOfTheDriveThatItsPlaceHasNext) {
+  struct One {
+    std::optional<AuditEvent> event;  // nothing: a certificate
+    const char* instance;
+    const char* serial;
+    const char* address = "0000:c1:00.0";
+    const char* host = "compute-1";
+  };
+  struct Case {
+    const char* name;
+    std::vector<One> told;
+    std::vector<std::string> missing;  // of which drives
+  };
+  constexpr auto kSeen = AuditEvent::tenancy_seen;
+  constexpr auto kEnded = AuditEvent::tenancy_ended;
+  constexpr auto kError = AuditEvent::quarantined;
+  constexpr auto kErased = std::nullopt;
+  const char* const other = "0000:c2:00.0";
+  for (const Case& each : {
+           Case{"known with the quarantine",
+                {{kSeen, "a", ""}, {kEnded, "a", ""}, {kError, "a", "S1"}, {kSeen, "b", "S1"}},
+                {"S1"}},
+           Case{"known with the next",
+                {{kSeen, "a", ""}, {kEnded, "a", ""}, {kSeen, "b", "S1"}},
+                {"S1"}},
+           Case{"known with the next, no end", {{kSeen, "a", ""}, {kSeen, "b", "S1"}}, {"S1"}},
+           Case{"known with the end of the next",
+                {{kSeen, "a", ""}, {kEnded, "a", ""}, {kSeen, "b", ""}, {kEnded, "b", "S1"}},
+                {"S1"}},
+           Case{"known with the erasure of the next",
+                {{kSeen, "a", ""}, {kSeen, "b", ""}, {kErased, "b", "S1"}, {kSeen, "c", "S1"}},
+                {"S1"}},
+           Case{"erased between, which names it",
+                {{kSeen, "a", ""}, {kEnded, "a", ""}, {kErased, "a", "S1"}, {kSeen, "b", "S1"}},
+                {}},
+           Case{"erased between, and quarantined before",
+                {{kSeen, "a", ""}, {kError, "a", "S1"}, {kErased, "a", "S1"}, {kSeen, "b", "S1"}},
+                {}},
+           Case{"erased between, and not known again",
+                {{kSeen, "a", ""}, {kErased, "a", "S1"}, {kSeen, "b", ""}},
+                {}},
+           Case{"known, not known, known again",
+                {{kSeen, "a", "S1"}, {kEnded, "a", ""}, {kSeen, "b", ""}, {kError, "b", "S1"}},
+                {"S1"}},
+           Case{"known, not known, known again, and erased",
+                {{kSeen, "a", "S1"},
+                 {kEnded, "a", ""},
+                 {kErased, "a", "S1"},
+                 {kSeen, "b", ""},
+                 {kError, "b", "S1"}},
+                {}},
+           Case{"known, and not known again",
+                {{kSeen, "a", "S1"}, {kEnded, "a", "S1"}, {kSeen, "b", ""}},
+                {"S1"}},
+           Case{"not known, known, and not known again",
+                {{kSeen, "a", ""}, {kError, "a", "S1"}, {kSeen, "b", ""}},
+                {"S1"}},
+           Case{"never known",
+                {{kSeen, "a", ""}, {kSeen, "b", ""}},
+                {"device at 0000:c1:00.0 of compute-1"}},
+           Case{"another drive was there before",
+                {{kSeen, "a", "S1"}, {kErased, "a", "S1"}, {kSeen, "b", ""}, {kSeen, "c", "S2"}},
+                {"S2"}},
+           Case{"two, each at its place",
+                {{kSeen, "a", ""},
+                 {kSeen, "b", "", other},
+                 {kError, "a", "S1"},
+                 {kError, "b", "S2", other}},
+                {}},
+           Case{"two that nobody knows", {{kSeen, "a", ""}, {kSeen, "b", "", other}}, {}},
+           Case{"known at another place", {{kSeen, "a", ""}, {kSeen, "b", "S1", other}}, {}},
+           Case{"known, and moved to another place",
+                {{kSeen, "a", ""}, {kError, "a", "S1"}, {kSeen, "b", "S1", other}},
+                {"S1"}},
+           Case{"another host's same address",
+                {{kSeen, "a", ""}, {kSeen, "b", "S1", "0000:c1:00.0", "compute-2"}},
+                {}},
+           Case{"another host's same address, never known",
+                {{kSeen, "a", ""}, {kSeen, "b", "", "0000:c1:00.0", "compute-2"}},
+                {}},
+           Case{"another drive's serial is that address",
+                {{kSeen, "a", ""}, {kErased, "x", "0000:c1:00.0", other}, {kSeen, "b", ""}},
+                {"device at 0000:c1:00.0 of compute-1"}},
+       }) {
+    fs::remove_all(folder_);
+    int minute = 0;
+    for (const One& one : each.told) {
+      minute += 1;
+      if (one.event) {
+        AuditEntry made = entry(*one.event, one.instance, std::int64_t{60} * minute);
+        made.serial = one.serial;
+        made.address = one.address;
+        made.host = one.host;
+        keep_audit(made);
+        continue;
+      }
+      Certificate erased = *decode_certificate(certificate_text(minute));
+      erased.instance = one.instance;
+      erased.serial = one.serial;
+      erased.address = one.address;
+      erased.host = one.host;
+      erased.started_at = WallMs{1'763'640'000'000 + std::int64_t{60'000} * minute};
+      ASSERT_TRUE(chain().keep(erased.id, encode_certificate(erased)).ok());
+    }
+    std::vector<std::string> missing;
+    for (const MissingErasure& one : find_missing_erasures(*drive_events(folder_))) {
+      missing.push_back(one.tenancy.drive);
+    }
+    EXPECT_EQ(missing, each.missing) << each.name;
+  }
 }
 
 // Of seven entries one may be a certificate.
