@@ -140,6 +140,29 @@ class StandingInTheWay(EndToEnd):
         self.assert_released(made, sanitizes=2)
 
 
+    def test_a_retired_drive_is_erased_certified_and_never_offered_again(self):
+        made = self.setting(survey_s=5)
+        self.delete(made)
+        self.assert_released(made)
+        code, _, err = made.worker.command("device", "retire", FIRST, "--as", "returned-to-vendor")
+        self.assertNotEqual(code, 0)
+        self.assertIn("--reason", err)
+        code, _, err = made.worker.command("device", "retire", FIRST, "--as", "returned-to-vendor",
+                                           "--reason", "case 4711")
+        self.assertEqual(code, 0, err)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        self.assertIn("case 4711", made.worker.devices()[FIRST]["Note"])
+        self.assertEqual(made.host.sanitizes(FIRST), 2)
+        self.assertEqual(made.reserved(FIRST), 1)
+        made.worker.kill()
+        made.services.redis("flushdb", db=made.db)
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "error")
+        self.assertIn("case 4711", made.worker.devices()[FIRST]["Note"])
+        self.assertEqual(made.reserved(FIRST), 1)
+        self.assertEqual(made.host.sanitizes(FIRST), 2)
+
+
 class Commands(EndToEnd):
     def test_list_show_and_plan_in_every_format(self):
         made = self.setting(drives=2)
