@@ -624,7 +624,7 @@ unit_mutant(all_are_remembered conductor handlers/survey/heard.cpp Heard.Remembe
 ]] "")
 unit_mutant(seen_free_is_forgotten conductor handlers/conductor/assessor.cpp HeardOf.ATenantWhom*
   "a certificate names whoever lived since the last release, though the drive was seen free since"
-  [[    look.free_at = look.began;]] "")
+  [[    look.free_at = look.began.wall;]] "")
 unit_mutant(doubt_is_seen_free conductor handlers/conductor/assessor.cpp HeardOf.OfABuild*
   "whose build failed is not named, because the drive was looked at while it was in doubt"
   [[!assessment.trigger && !assessment.unsure) {]] [[!assessment.trigger) {]])
