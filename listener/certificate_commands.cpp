@@ -102,7 +102,7 @@ void add_revoke(CLI::App* parent, CommandLine& line) {
   CLI::App* command = parent->add_subcommand(
       "revoke", "Revoke a former signing key that leaked, from an entry of the chain on");
   const auto options = std::make_shared<cli::RevokeOptions>();
-  command->add_option("KEY", options->key, "PEM file, or its id, or the first 8 digits of that")
+  command->add_option("KEY", options->key, "Its id, the first 8 digits of that, or a PEM file")
       ->required();
   command->add_option("--from", options->from, "Number of the first entry that it does not prove")
       ->required();
