@@ -27,7 +27,7 @@ bool is_clean(const ConductorContext& context, const Device& device, const LastL
 
 // Whoever asks compares it with a time of his own, and the clock may have been set since the look,
 // before or after that time. Of the two times that the look may have now, the earlier one never
-// makes it later than it was.
+// makes it later than it was, unless the clock was set back and ahead again since.
 WallMs looked_at(const Now& began, const Now& now) {
   if (began.wall.ms == 0) return {};
   return std::min(began.wall, WallMs{now.wall.ms - (now.mono.ms - began.mono.ms)});

@@ -23,6 +23,8 @@ constexpr std::int64_t kUnprovenMaintenanceMs = 86'400'000;
 // Each is carried out by itself, and recorded: more than an operator gives is a flood.
 constexpr std::size_t kEventsWaitingMax = 8;
 constexpr std::string_view kUnreserve = "an operator holds it; un-reserve it first";
+constexpr std::string_view kIsWritten =
+    "its record is being written to Redis: issue it again in a moment";
 constexpr std::string_view kEndMaintenance =
     "it is in maintenance, which keeps it reserved; end that first: reclaim device set ADDRESS "
     "--maintenance off";
@@ -116,7 +118,8 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   const Device& device = found->second;
   const Stage stage = device.record.stage;
   const bool asks = stage == Stage::available || (kind != OrderKind::clean && !is_busy(stage));
-  const bool is_written = kind == OrderKind::disown && device.saving && !is_busy(stage);
+  const bool lets_go = kind == OrderKind::disown || kind == OrderKind::retire;
+  const bool is_written = lets_go && device.saving && !is_busy(stage);
   return (!assessor_.is_surveyed(address) && !device.quarantined && asks) || is_written;
 }
 
@@ -253,7 +256,7 @@ bool DeviceOrders::is_held_by_others(const Device& device) const {
   return device.record.held && !is_kept_by_us(device);
 }
 
-// It does not say, as `clean` does, that what looks like a hold is none.
+// A hold stands, also one that only looks like one: `clean` first says that it is none.
 // The ledger has it before the record does (LedgerGate): what Redis loses releases nothing.
 void DeviceOrders::retire(const Device& device, const Order& order, Facts facts, const Done& done) {
   const PciAddress address = device.record.address;
@@ -273,6 +276,7 @@ void DeviceOrders::retire(const Device& device, const Order& order, Facts facts,
                     fmt::join(kRetirePurposes, "|")));
   }
   if (is_held_by_others(device)) return done(std::string(kUnreserve));
+  if (device.saving) return done(std::string(kIsWritten));
   facts.retired =
       fmt::format("{}: {}", order.purpose, printable_excerpt(order.reason, kOrderWordBytesMax));
   const Event event{Trigger::operator_retire, 0, std::move(facts)};
@@ -336,6 +340,8 @@ void DeviceOrders::from_pool(const PciAddress& address, const Event& event, bool
         if (why.empty() && (!view->is_device() || !view->free() || held)) {
           why = "Placement shows it reserved or taken";
         }
+        // What is written now may be the end of its stay in the pool.
+        if (why.empty() && context_.devices.at(address).saving) why = kIsWritten;
         if (!why.empty()) {
           refused(why);
           return done(why);
@@ -444,7 +450,7 @@ void DeviceOrders::resume_host(const std::string& by, const Done& done) {
     entry.paused_until = {};
     entry.paused_by.clear();
     *left += 1;
-    ledger_.put(address, entry, context_.stopping.unless_begun(one_done));
+    context_.ports.ledger.put(address, entry, context_.stopping.unless_begun(one_done));
   }
   one_done(Ok{});
 }

@@ -70,7 +70,8 @@ void OrderDesk::let_wait(const Order& order, bool again) {
   });
   const bool asked_before = last != waiting_.rend() && last->order == order.order &&
                             last->serial == order.serial && last->hardware == order.hardware &&
-                            last->steps == order.steps && last->purpose == order.purpose;
+                            last->steps == order.steps && last->purpose == order.purpose &&
+                            last->until == order.until;
   if (asked_before) return answer(order, "the same order waits already");
   if (waiting_.size() == kOrdersWaitingMax) {
     answer(waiting_.front(), "too many orders wait; issue it again");

@@ -167,6 +167,8 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(record));
   entry.release_generation = record.release_generation;
+  // An operator's order ended it, or the record would say so; the ledger may not have heard.
+  entry.error = entry.aborted = false;
   // A reservation of ours ends with the release. What is reserved from then on may be an
   // operator's, or ours again.
   if (!entry.maintenance) {

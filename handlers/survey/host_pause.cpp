@@ -7,7 +7,9 @@ namespace reclaim {
 std::optional<HostPause> host_pause(const std::map<PciAddress, LedgerEntry>& lines, WallMs now) {
   const LedgerEntry* longest = nullptr;
   for (const auto& [address, line] : lines) {
-    if (line.paused_until <= now) continue;
+    // One of more than a week was judged by a clock that has been set since.
+    const std::int64_t left_ms = line.paused_until.ms - now.ms;
+    if (left_ms <= 0 || left_ms > kPauseMaxMs) continue;
     if (longest == nullptr || longest->paused_until < line.paused_until) longest = &line;
   }
   if (longest == nullptr) return std::nullopt;

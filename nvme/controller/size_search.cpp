@@ -4,6 +4,15 @@
 
 namespace reclaim::nvme {
 
+SizeSearch::SizeSearch(std::uint64_t whole_blocks, std::uint64_t former_blocks,
+                       std::uint64_t unit_blocks)
+    : whole_(whole_blocks),
+      former_(former_blocks < whole_blocks ? former_blocks : 0),
+      unit_(std::max<std::uint64_t>(std::min(whole_blocks, unit_blocks), 1)),
+      refused_(whole_blocks + 1),
+      next_(former_ != 0 ? former_ : whole_),
+      step_(unit_) {}
+
 std::optional<std::uint64_t> SizeSearch::next() const {
   const bool nothing_was_asked = taken_ == 0 && refused_ > whole_ && whole_ != 0;
   if (!nothing_was_asked && refused_ - taken_ <= unit_) return std::nullopt;

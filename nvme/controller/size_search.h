@@ -3,7 +3,6 @@
 // taken. Pure.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -18,13 +17,7 @@ class SizeSearch final {
   // `former_blocks`: what it took before; 0: not known. `unit_blocks`: between what is refused and
   // what is taken no more than that is left.
   explicit SizeSearch(std::uint64_t whole_blocks, std::uint64_t former_blocks = 0,
-                      std::uint64_t unit_blocks = 1)
-      : whole_(whole_blocks),
-        former_(former_blocks < whole_blocks ? former_blocks : 0),
-        unit_(std::max<std::uint64_t>(std::min(whole_blocks, unit_blocks), 1)),
-        refused_(whole_blocks + 1),
-        next_(former_ != 0 ? former_ : whole_),
-        step_(unit_) {}
+                      std::uint64_t unit_blocks = 1);
 
   // The size to try next, in blocks; nothing: the largest is known.
   [[nodiscard]] std::optional<std::uint64_t> next() const;

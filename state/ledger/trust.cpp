@@ -102,7 +102,9 @@ Record confirmed_by(const LedgerEntry* known, Record record,
     record.clean_start = CleanStart::automatic;
     record.steps_ordered.clear();
   }
-  record.retired = known != nullptr ? known->retired : std::string();
+  // A retirement, and its end, are on the ledger before they are on the record; but a ledger may be
+  // lost, or an older one.
+  if (known != nullptr && record.epoch <= known->epoch) record.retired = known->retired;
   if (known == nullptr) {
     record.accepted = false;
     return record;
@@ -133,6 +135,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
 }
 
 std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries, const Record& record) {
+  if (!record.retired.empty()) return record.retired;
   const auto own = entries.find(record.address);
   if (own != entries.end() && !own->second.retired.empty()) return own->second.retired;
   const auto moved = std::find_if(entries.begin(), entries.end(), [&record](const auto& each) {

@@ -98,9 +98,9 @@ unit_mutant(slack_stays nvme nvme/controller/namespace_layout.cpp NamespaceCover
   "what a drive keeps beside its namespace is met by the next tenant after an overwrite"
   [[  return uncovered < smallest ? 0 : uncovered;]]
   [[  return uncovered < (1U << 26U) ? 0 : uncovered;]])
-unit_mutant(former_size_is_not_asked_for nvme nvme/controller/size_search.h SizeSearch.*
+unit_mutant(former_size_is_not_asked_for nvme nvme/controller/size_search.cpp SizeSearch.*
   "at each cleaning a drive makes and deletes dozens of namespaces"
-  [[        next_(former_ != 0 ? former_ : whole_),]] [[        next_(whole_),]])
+  [[      next_(former_ != 0 ? former_ : whole_),]] [[      next_(whole_),]])
 unit_mutant(estimates_are_nothing nvme nvme/controller/sanitize.cpp SanitizeTime.*
   "a drive that is only slow is in error at each cleaning"
   [[  return std::max(configured_ms, std::min(by_estimate_ms, kByEstimateMaxMs));]]

@@ -119,6 +119,34 @@ TEST_F(HostPaused, IsNobodysWordWhoProvesNothing) {
   EXPECT_EQ(world->releases, 1U);
 }
 
+// Its drive was pulled, Nova deleted its provider, and Redis lost its record.
+TEST_F(HostPaused, IsResumedOnLinesWithoutADevice) {
+  const PciAddress gone = world->slots.at(1).address;
+  order("pause", kHourMs);
+  world->kill_worker();
+  auto& lines = world->disk.entries;
+  lines[gone].paused_until = lines.at(world->slots.at(0).address).paused_until;
+  world->drive(1).present = false;
+  world->placement.remove(world->provider(1).row.uuid);
+  world->store.lose_everything();
+  world->start_worker();
+  world->pass(kMinuteMs);
+  order("resume");
+  world->pass(kMinuteMs);
+  EXPECT_EQ(lines.at(gone).paused_until.ms, 0);
+  EXPECT_EQ(told().paused_until.ms, 0);
+}
+
+TEST(NoPause, IsOneThatAClockMadeTooLongWhichWasSetSince) {
+  const WallMs now{1'800'000'000'000};
+  std::map<PciAddress, LedgerEntry> lines;
+  LedgerEntry& line = lines[PciAddress{}];
+  line.paused_until = WallMs{now.ms + kPauseMaxMs};
+  EXPECT_TRUE(host_pause(lines, now).has_value());
+  line.paused_until.ms += 1;
+  EXPECT_FALSE(host_pause(lines, now).has_value());
+}
+
 TEST(NoPause, IsWhatHasNoReasonNoEndOrNoneSoon) {
   const WallMs now{1'800'000'000'000};
   Order order;

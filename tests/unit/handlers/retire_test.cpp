@@ -136,6 +136,49 @@ TEST_F(Retire, WhatRedisLosesOrAnotherWorkerFindsReleasesNothing) {
   EXPECT_EQ(world->releases, 0U);
 }
 
+// The ledger was restored from before, or is gone; the record is this host's own.
+TEST_F(Retire, ALostOrOlderLedgerTakesNothingBack) {
+  const auto before = world->disk.entries;
+  ASSERT_EQ(answer(issued()), "");
+  look();
+  expect_retired();
+  for (const bool lost : {false, true}) {
+    SCOPED_TRACE(lost);
+    world->kill_worker();
+    if (lost) {
+      world->disk.entries.clear();
+    } else {
+      world->disk.entries = before;
+    }
+    world->start_worker();
+    world->pass(kMinuteMs);
+    command("clean");
+    world->pass(kMinuteMs);
+    EXPECT_EQ(world->record().stage, Stage::error);
+    EXPECT_EQ(world->releases, 0U);
+  }
+}
+
+// Its answer would be of a record that is no more.
+TEST_F(Retire, WaitsWhileTheRecordIsWritten) {
+  world->tenancy_begins();
+  look();
+  const Order order = issued();
+  bool taken = false;
+  world->store.on_saved = [&, seen = world->store.on_saved](const Record& record,
+                                                            const JournalEntry& entry) {
+    if (seen) seen(record, entry);
+    if (record.stage != Stage::guarding || std::exchange(taken, true)) return;
+    world->conductor->take(order);
+  };
+  world->tenancy_ends();
+  look();
+  world->pass(10 * kMinuteMs);
+  ASSERT_TRUE(taken);
+  const std::string said = world->store.order_answers[order.request_id];
+  EXPECT_EQ(said.empty(), world->record().retired == kSaid) << said;
+}
+
 TEST_F(Retire, AnyHandThatUnreservesItIsUndone) {
   EXPECT_EQ(answer(issued()), "");
   world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
@@ -203,6 +246,7 @@ TEST_F(Retire, AWornDriveTellsBoth) {
 TEST_F(Retire, ItsSerialTellsItElsewhere) {
   EXPECT_EQ(answer(issued()), "");
   Record elsewhere = world->record();
+  elsewhere.retired.clear();
   elsewhere.address = *parse_pci_address("0000:7f:00.0");
   EXPECT_EQ(retirement_of(world->disk.entries, elsewhere), kSaid);
   elsewhere.serial = "another";

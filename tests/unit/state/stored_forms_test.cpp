@@ -85,8 +85,7 @@ Record full_record() {
   record.release_generation = 17;
   record.rest = {"p0", 16, true, true};
   record.findings = record.enrolment = record.certificate_pending = "{}";
-  record.accepted = true;
-  record.handed_over = true;
+  record.accepted = record.handed_over = true;
   record.certificate_id = "c";
   record.certified_host_reads = 7;
   return record;
@@ -235,6 +234,7 @@ TEST(StoredForms, ARecord) {
       "instance=\n"
       "instance_source=not_seen\n"
       "last_error=\n"
+      "mac_address=\n"
       "maintenance=false\n"
       "managed=true\n"
       "migration=\n"

@@ -155,6 +155,15 @@ TEST_F(Trust, AnOlderRecordIsInErrorWhereTheLedgerSaysThatItWasSince) {
   EXPECT_EQ(confirmed().last_error, "the drive says so");
 }
 
+TEST_F(Trust, ARetirementIsTakenBackByANewerLedgerAlone) {
+  record.retired = "recycled: old";
+  EXPECT_EQ(confirmed().retired, "") << "an enrolment is on the ledger before the record";
+  record.epoch = line.epoch + 1;
+  EXPECT_EQ(confirmed().retired, "recycled: old") << "an older ledger was put back";
+  EXPECT_EQ(confirmed_by(nullptr, record, digest).retired, "recycled: old");
+  EXPECT_EQ(retirement_of({}, record), "recycled: old");
+}
+
 TEST_F(Trust, ALineThatSaysNothingButAnEpochIsOfADisownedDevice) {
   const LedgerEntry dirty = line;
   line = LedgerEntry{};
