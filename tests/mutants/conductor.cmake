@@ -76,11 +76,6 @@ unit_mutant(binding_while_admitted conductor handlers/conductor/arq_desk.cpp
   [[    if (is_bound_meanwhile(address, epoch)) return;
     return next();]]
   [[    return next();]])
-unit_mutant(early_approval_counts conductor handlers/conductor/device_orders.cpp
-  OwnSteps.AnApprovalThatCame*
-  "an approval given before the plan came to its hold counts"
-  [[  if (kind_of(order) == OrderKind::unhold) return own_.why_not_held(*address, order);]]
-  [[]])
 unit_mutant(approvals_are_of_any_cleaning conductor handlers/conductor/operator_steps.cpp
   OwnSteps.AnApprovalOfAnEarlier*
   "an approval that was withheld counts at the hold of a later cleaning"
