@@ -13,8 +13,9 @@ namespace {
 // Placement answers.
 constexpr std::int64_t kReserveWithinMs = 600'000;
 constexpr std::int64_t kUnfitWithinMs = 300'000;
-// Whose tenancy it is, while the worker runs and everything answers promptly.
-constexpr std::int64_t kNamedWithinMs = 300'000;
+// Whose tenancy it is, while the worker runs and everything answers promptly. Another start of the
+// worker, Redis away and each move of the tenant begin the question anew.
+constexpr std::int64_t kNamedWithinMs = 600'000;
 
 }  // namespace
 
