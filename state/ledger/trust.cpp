@@ -86,6 +86,9 @@ void recall_release(const LedgerEntry& known, Record& record) {
 void be_in_error_again(Record& record) {
   if (record.stage == Stage::error) return;
   record.stage = Stage::error;
+  record.erase_begun = false;
+  record.clean_step.clear();
+  record.waiting_for.clear();
   record.last_error =
       "it was in error before Redis lost its record, or somebody put an older one back: see this "
       "host's journal, then `reclaim device clean` it";

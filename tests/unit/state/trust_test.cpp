@@ -144,10 +144,13 @@ TEST_F(Trust, AnOlderRecordIsInErrorWhereTheLedgerSaysThatItWasSince) {
   line.error = true;
   for (const Stage stage : {Stage::pending_cleaning, Stage::available, Stage::erasing}) {
     record.stage = stage;
+    record.clean_step = "hold.forensics";
     record.epoch = line.epoch;
     EXPECT_EQ(confirmed().stage, stage) << "an operator's order ended it, and the ledger is behind";
     record.epoch = line.epoch - 1;
     EXPECT_EQ(confirmed().stage, Stage::error);
+    EXPECT_EQ(confirmed().clean_step, "") << "it waits at no hold, and nobody may think so";
+    EXPECT_FALSE(confirmed().erase_begun);
     EXPECT_NE(confirmed().last_error.find("before Redis lost its record"), std::string::npos);
   }
   record.stage = Stage::error;
