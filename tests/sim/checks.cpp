@@ -122,7 +122,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
   }
   if (slot.disowned) return fail(where + ": it was let go");
   if (slot.held) return fail(where + ": an operator holds it");
-  if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial) {
+  // What an operator let go may have been struck by a worker that ended before it said so: the drive
+  // that is found next is its drive.
+  const bool forgotten = slot.disown_ordered && slot.swapped;
+  if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial && !forgotten) {
     return fail(where + ": another drive than the one enrolled");
   }
   if (manual && erase && !slot.clean_ordered) return fail(where + ": no operator said so");
