@@ -13,9 +13,8 @@ namespace {
 // Placement answers.
 constexpr std::int64_t kReserveWithinMs = 600'000;
 constexpr std::int64_t kUnfitWithinMs = 300'000;
-// Whose tenancy it is, while the worker runs and everything answers promptly. Another start of the
-// worker, Redis away and each move of the tenant begin the question anew.
-constexpr std::int64_t kNamedWithinMs = 600'000;
+// Whose tenancy it is, while one worker runs and everything answers promptly.
+constexpr std::int64_t kNamedWithinMs = 300'000;
 
 }  // namespace
 
@@ -122,10 +121,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
   }
   if (slot.disowned) return fail(where + ": it was let go");
   if (slot.held) return fail(where + ": an operator holds it");
-  // What an operator let go may have been struck by a worker that ended before it said so: the drive
-  // that is found next is its drive.
-  const bool forgotten = slot.disown_ordered && slot.swapped;
-  if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial && !forgotten) {
+  // What an operator let go may be struck though its worker ended before it said so: the drive that
+  // is found next is its drive.
+  const bool another = !slot.expected_serial.empty() && drive.serial != slot.expected_serial;
+  if (another && !(slot.disown_ordered && slot.swapped)) {
     return fail(where + ": another drive than the one enrolled");
   }
   if (manual && erase && !slot.clean_ordered) return fail(where + ": no operator said so");

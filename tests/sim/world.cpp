@@ -163,6 +163,7 @@ void World::start_worker() {
     slot.enrol_before_hold = slot.steps_before_hold = false;
     slot.told.clear();
     slot.told_epoch = 0;
+    slot.misnamed_since_ms = 0;
   }
   say(fmt::format("worker {} starts", incarnation_));
   ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);
