@@ -8,6 +8,7 @@
 #include "cli/certificate_list.h"
 #include "cli/certificate_selection.h"
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/records.h"
 #include "state/base/visible.h"
 

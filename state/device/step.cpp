@@ -175,6 +175,21 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
   if (on == Trigger::erase_not_started) forget_erase(record);
 }
 
+void enter_error(Record& record, const Row& row, const Facts& facts, WallMs now) {
+  const Trigger on = row.on;
+  if (on == Trigger::verified_unfit) record.verified_at = now;
+  record.last_error =
+      facts.detail.empty() ? std::string(row.why) : fmt::format("{}: {}", row.why, facts.detail);
+  if (!record.retired.empty() && on != Trigger::verified_unfit) {
+    record.last_error += fmt::format("; an operator asked to retire it ({})", record.retired);
+  }
+  // An erase whose end was not seen may be running still; every other error ends it.
+  if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
+      on != Trigger::operator_abort && on != Trigger::restarted_resume) {
+    record.erase_begun = false;
+  }
+}
+
 // What a stage's entry means for the record, beyond the stage itself.
 void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallMs now) {
   const Trigger on = row.on;
@@ -234,17 +249,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::steps_verified) record.erases += 1;
       break;
     case Stage::error:
-      if (on == Trigger::verified_unfit) record.verified_at = now;
-      record.last_error = facts.detail.empty() ? std::string(row.why)
-                                               : fmt::format("{}: {}", row.why, facts.detail);
-      if (!record.retired.empty() && on != Trigger::verified_unfit) {
-        record.last_error += fmt::format("; an operator asked to retire it ({})", record.retired);
-      }
-      // An erase whose end was not seen may be running still; every other error ends it.
-      if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
-          on != Trigger::operator_abort && on != Trigger::restarted_resume) {
-        record.erase_begun = false;
-      }
+      enter_error(record, row, facts, now);
       break;
     default:
       break;
