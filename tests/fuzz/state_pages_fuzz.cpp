@@ -59,6 +59,7 @@ void parse_all(std::span<const std::byte> bytes) {
     static_cast<void>(parse_reservations(bytes, state.namespaces.front()).ok());
   }
   judge(state, nullptr);
+  state.can_sanitize = false;  // not encoded
   const auto back = decode_controller_state(encode_controller_state(state));
   CHECK(back.ok() && *back == state);
   judge(state, &*back);
