@@ -207,6 +207,7 @@ void World::swap_drive(Slot& slot) {
   drive = next;
   if (drives) drives->breaks(slot.address);
   slot.swapped = learnt;
+  slot.swapped_ms = scheduler.now_ms();
   if (!learnt) slot.expected_serial = next.serial;
   slot.held = false;
   // A hold of an unmanaged drive goes on, and the drive stays out of the pool: what is there is

@@ -13,6 +13,8 @@ namespace {
 // Placement answers.
 constexpr std::int64_t kReserveWithinMs = 600'000;
 constexpr std::int64_t kUnfitWithinMs = 300'000;
+// From a survey's look to the write that rests on it.
+constexpr std::int64_t kExchangedMs = 30'000;
 // Whose tenancy it is, while one worker runs and everything answers promptly.
 constexpr std::int64_t kNamedWithinMs = 300'000;
 
@@ -240,6 +242,13 @@ void World::check_released(Provider& provider) {
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
+  // Behind the look on which its give-back rests somebody exchanged the drive.
+  const bool exchanged =
+      slot->swapped_ms != 0 && scheduler.now_ms() - slot->swapped_ms < kExchangedMs;
+  if (slot->given_back && exchanged) {
+    provider.offered = Offered::exchanged;
+    return;
+  }
   if (slot->given_back && tells_of_nobody(*slot)) {
     provider.offered = Offered::untold;
     return;

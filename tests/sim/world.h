@@ -93,6 +93,7 @@ struct Slot {
   std::string ordered_serial;     // of the drive whose enrolment is ordered, and not on the ledger
   std::set<std::int64_t> enrols;  // when those orders were issued that are not refused
   bool swapped = false;           // and not enrolled
+  std::int64_t swapped_ms = 0;    // when that was last
   bool displaced = false;         // its drive came from another address, and no --enrol since
   std::string home_serial;        // and that of the drive which stood there before
   bool tellable = false;          // and the worker can know that
