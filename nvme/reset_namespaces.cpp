@@ -134,8 +134,7 @@ Result<std::uint32_t> create_largest(const DriveContext& drive, const NamespaceT
   return nsid;
 }
 
-// Over all that is unallocated, or as large as before where the drive does not tell. What it rounds
-// away is for check_covered() to judge.
+// Over all that is unallocated. What it rounds away is for check_covered() to judge.
 Status make_namespace(const DriveContext& drive, const NamespaceToMake& make, EraseMethod method,
                       const Patience& patience) {
   const int controller = drive.claim.controller_fd();
@@ -146,7 +145,9 @@ Status make_namespace(const DriveContext& drive, const NamespaceToMake& make, Er
                                            empty->namespaces.front().nsid)};
   }
   std::uint64_t bytes = empty->unallocated_bytes;
-  if (bytes == 0) bytes = empty->capacity_bytes != 0 ? empty->capacity_bytes : make.former_bytes;
+  if (bytes == 0) bytes = empty->capacity_bytes;
+  // What the last tenant left may be a part of what he had, and a sanitize alone reaches all.
+  if (bytes == 0 && is_sanitize(method)) bytes = make.former_bytes;
   const auto nsid = create_largest(drive, make, bytes, method, patience);
   if (!nsid && nsid.error().code == Errc::cancelled) return nsid.error();
   if (!nsid && nsid.error().code == Errc::unknown) {

@@ -278,22 +278,15 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
 
 Status check_covered(const ControllerState& now, EraseMethod method) {
   if (is_sanitize(method) || !now.namespace_management()) return Ok{};
-  const std::string remedy = now.can_sanitize
-                                 ? "clean the device with clear_action=sanitize, which covers the "
-                                   "whole drive, or replace it"
-                                 : "the drive has no sanitize that would: replace it";
-  // A tenant may have written to all of it, and have left a namespace over a part.
-  if (now.capacity_bytes == 0) {
-    return Error{Errc::failed, fmt::format("namespaces: the drive does not tell how large it is, "
-                                           "and {} reaches what is in its namespaces alone; {}",
-                                           to_string(method), remedy)};
-  }
   const std::uint64_t uncovered = uncovered_bytes(now);
   if (uncovered == 0) return Ok{};
   return Error{Errc::failed,
                fmt::format("namespaces: {} bytes of the drive are in none of its namespaces ({}), "
                            "where {} does not reach what a tenant may have written; {}",
-                           uncovered, describe_all(now), to_string(method), remedy)};
+                           uncovered, describe_all(now), to_string(method),
+                           now.can_sanitize ? "clean the device with clear_action=sanitize, which "
+                                              "covers the whole drive, or replace it"
+                                            : "the drive has no sanitize that would: replace it")};
 }
 
 bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes) {

@@ -166,11 +166,6 @@ TEST(NamespaceCover, WithoutASanitizeItIsWholeToTheBlock) {
       EXPECT_FALSE(plan_namespaces(each, nullptr, clear, false).ok());
     }
   }
-  ControllerState silent = whole;
-  silent.capacity_bytes = silent.unallocated_bytes = 0;
-  EXPECT_NE(check_covered(silent, EraseMethod::overwrite).error().what.find("how large it is"),
-            std::string::npos);
-  EXPECT_TRUE(check_covered(silent, kPurge).ok());
   rounded.oacs = 2;  // it never could: what is beside was never within reach
   EXPECT_TRUE(check_covered(rounded, EraseMethod::overwrite).ok());
 }
