@@ -104,9 +104,8 @@ int run_fleet_certificates(Session& session, const CertificateOptions& options, 
   out << *text;
   say_selected(*selection, fleet.shown.rows.empty(), fleet.left_out, err);
   err << "the last certificate of each device, as Redis has it, unverified, and no earlier one; "
-         "the "
-         "chain is on each host: `reclaim certificate list` and `verify` there, or here over a "
-         "mirror (--folder)\n";
+         "the chain is on each host: `reclaim certificate list` and `verify` there, or here over "
+         "a mirror (--folder)\n";
   return good ? 0 : 1;
 }
 

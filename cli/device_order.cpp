@@ -7,16 +7,6 @@
 #include "handlers/survey/observed.h"
 
 namespace reclaim::cli {
-namespace {
-
-// Erased, as the order asked for, and kept.
-bool is_retired(const Record& record) {
-  const auto* row = find_row(Stage::verifying, Trigger::verified_unfit);
-  return record.stage == Stage::error &&
-         record.last_error.starts_with(fmt::format("{}: {}", row->why, kRetired));
-}
-
-}  // namespace
 
 std::optional<Error> refusal_of(OrderKind order, bool with_steps, const Record& record) {
   const auto state = to_string(device_state(record.stage));
@@ -110,6 +100,12 @@ bool comes_later(OrderKind order, const Record& now) {
          (order == OrderKind::maintenance_on || order == OrderKind::maintenance_off);
 }
 
+bool is_erased_and_retired(const Record& record) {
+  const auto* row = find_row(Stage::verifying, Trigger::verified_unfit);
+  return record.stage == Stage::error &&
+         record.last_error.starts_with(fmt::format("{}: {}", row->why, kRetired));
+}
+
 Rest rest_of(OrderKind order, const Record& before, const Record& now) {
   if (now.clean_step.starts_with("hold.")) return Rest::well;
   if (is_busy(now.stage)) return Rest::not_yet;
@@ -117,7 +113,7 @@ Rest rest_of(OrderKind order, const Record& before, const Record& now) {
   if (now.stage == Stage::pending_cleaning) {
     return now.maintenance || now.clean_start == CleanStart::awaited ? Rest::well : Rest::not_yet;
   }
-  const bool retired = order == OrderKind::retire && is_retired(now);
+  const bool retired = order == OrderKind::retire && is_erased_and_retired(now);
   const bool was_so = order == OrderKind::maintenance_off && before.stage == Stage::error;
   return now.stage == Stage::error && !was_so && !retired ? Rest::error : Rest::well;
 }

@@ -21,6 +21,9 @@ namespace reclaim::cli {
 // A worker that took the order carries it out only when what the device does now is over.
 [[nodiscard]] bool comes_later(OrderKind order, const Record& now);
 
+// The order to retire it is carried out: it is erased, certified and kept.
+[[nodiscard]] bool is_erased_and_retired(const Record& record);
+
 // Of a device that has acted: nothing goes on that the order began, or has to wait for. One that
 // waits for an operator rests.
 enum class Rest { not_yet, well, error };

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "cli/device_order.h"
 #include "cli/fleet_status.h"
 #include "handlers/drive_wear.h"
 #include "handlers/survey/device_kind.h"
@@ -56,6 +57,9 @@ std::string what_to_do(const Record& record, const std::string& host) {
       to_string(record.address) + (record.host == host ? "" : " --host " + record.host);
   const DeviceState state = device_state(record.stage);
   if (!record.cleanable()) return "nothing, or give it an entry in [devices] device_spec";
+  if (is_erased_and_retired(record)) {
+    return fmt::format("take it out; or use it after all: reclaim device set {} --enrol", device);
+  }
   if (state == DeviceState::error) {
     return fmt::format("remove the cause, then: reclaim device clean {}", device);
   }

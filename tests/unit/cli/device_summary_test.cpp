@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 constexpr WallMs kNow{1'800'000'000'000};
 constexpr const char* kHost = "compute-1";
@@ -65,6 +66,9 @@ TEST(DeviceSummary, NamesTheCommandThatEndsIt) {
   EXPECT_EQ(said(failed, "what to do"),
             "remove the cause, then: reclaim device clean 0000:c1:00.0");
   EXPECT_THAT(said(failed, "what to do", "controller"), HasSubstr("0000:c1:00.0 --host compute-1"));
+  Record retired = record(Stage::error);
+  retired.last_error = "erased, not returned: retired: destroyed: its warranty is over";
+  EXPECT_THAT(said(retired, "what to do"), StartsWith("take it out; "));
   Record awaited = record(Stage::pending_cleaning);
   awaited.clean_start = CleanStart::awaited;
   EXPECT_THAT(said(awaited, "what to do"), HasSubstr("begin it: reclaim device clean"));
