@@ -216,7 +216,7 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
              fmt::format("{} NVMe functions on the host, {} of them ours", found->size(), ours));
   }
   check_claimants(session.settings(), chart);
-  check_cleanup_timeout(session.settings(), *found, chart);
+  check_cleaning_time(session.settings(), *found, chart);
   check_udev_rules(session.settings(), *found, chart);
   return *found;
 }

@@ -97,14 +97,9 @@ void check_claimants(const config::Settings& settings, Chart& chart);
 // device, the view has a row for each of both.
 [[nodiscard]] std::size_t count_devices(const placement::CyborgView& view);
 
-// What zeroing so much takes at the fastest, where that is more than the cleaning may take: a rate
-// of 0 is the bus's.
-[[nodiscard]] std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
-                                                                 std::uint64_t bytes_per_s_max,
-                                                                 std::int64_t timeout_s);
-// Of the largest of our drives that are zeroed.
-void check_cleanup_timeout(const config::Settings& settings,
-                           const std::vector<nvme::DriveFacts>& drives, Chart& chart);
+// How long a cleaning may take, of that of our drives which may take longest.
+void check_cleaning_time(const config::Settings& settings,
+                         const std::vector<nvme::DriveFacts>& drives, Chart& chart);
 
 // Whether every sealed certificate is where [certificates] mirror_dir and mirror_command take it.
 void check_mirror(const config::Settings& settings, Chart& chart);

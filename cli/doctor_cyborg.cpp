@@ -1,4 +1,4 @@
-// reclaim doctor: what it says of Cyborg, of who claims a drive, and of how long zeroing takes.
+// reclaim doctor: what it says of Cyborg, and of who claims a drive.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,12 +14,6 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::int64_t kMsPerS = 1000;
-
-std::uint64_t capacity_of(const nvme::DriveFacts& drive) {
-  std::uint64_t bytes = 0;
-  for (const nvme::NamespaceFacts& each : drive.namespaces) bytes += each.capacity_bytes;
-  return bytes;
-}
 
 }  // namespace
 
@@ -39,49 +33,6 @@ std::size_t count_devices(const placement::CyborgView& view) {
     if (!device.uuid.empty()) uuids.insert(device.uuid);
   }
   return uuids.size();
-}
-
-std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
-                                                   std::uint64_t bytes_per_s_max,
-                                                   std::int64_t timeout_s) {
-  // Hardly a drive writes more for long.
-  constexpr std::uint64_t kBusBytesPerS = std::uint64_t{4} << 30U;
-  const std::uint64_t rate =
-      bytes_per_s_max == 0 ? kBusBytesPerS : std::min(bytes_per_s_max, kBusBytesPerS);
-  const auto needed_s = static_cast<std::int64_t>(capacity_bytes / rate);
-  if (needed_s <= timeout_s) return std::nullopt;
-  return needed_s;
-}
-
-void check_cleanup_timeout(const config::Settings& settings,
-                           const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
-  const auto lookup = config::device_policy_lookup(settings);
-  const std::int64_t timeout_s = settings.conductor.cleanup_timeout_ms / kMsPerS;
-  const nvme::DriveFacts* slowest = nullptr;
-  std::int64_t most_s = 0;
-  for (const nvme::DriveFacts& drive : drives) {
-    const auto policy = lookup(drive.vendor_id, drive.device_id, drive.address);
-    if (!policy || !drive.identity) continue;
-    const auto method = config::method_choice()(*policy, drive.identity->capabilities);
-    if (!method ||
-        (*method != nvme::EraseMethod::write_zeroes && *method != nvme::EraseMethod::overwrite)) {
-      continue;
-    }
-    std::uint64_t rate = policy->rules.zero_bytes_per_s_max;
-    const std::uint64_t host_rate = settings.nvme.zero_bytes_per_s_max;
-    if (host_rate != 0 && (rate == 0 || host_rate < rate)) rate = host_rate;
-    const auto needed_s = zeroing_s_over_timeout(capacity_of(drive), rate, timeout_s);
-    if (needed_s && *needed_s > most_s) {
-      most_s = *needed_s;
-      slowest = &drive;
-    }
-  }
-  if (slowest == nullptr) return;
-  chart.warning(
-      "cleanup_timeout",
-      fmt::format("zeroing {} ({} GiB) takes {} s or more, [nvme] cleanup_timeout is {}",
-                  to_string(slowest->address), capacity_of(*slowest) >> 30U, most_s, timeout_s),
-      "raise cleanup_timeout to twice that, or sanitize the drive");
 }
 
 void check_cyborg(Session& session, Chart& chart) {

@@ -13,6 +13,7 @@
 #include "handlers/survey/admission.h"
 #include "handlers/survey/admitted_plan.h"
 #include "handlers/survey/claim_request.h"
+#include "handlers/survey/cleaning_time.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
@@ -71,18 +72,21 @@ Verdict without_record(Verdict verdict) {
   return {"unknown", {}, "Redis, which has its record, does not answer"};
 }
 
-// Method, class, verification level and steps, as columns.
-std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy) {
-  if (verdict.plan.empty()) return {std::string(), std::string(), std::string(), std::string()};
+constexpr const char* kNotKnownYet = "known when it is claimed";
+
+// Method, class, verification level, steps and time, as columns.
+std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy,
+                           const std::string& time) {
+  if (verdict.plan.empty()) return std::vector<Cell>(5, std::string());
   if (policy && is_whole_function_plan(verdict.plan)) {
     return {std::string(kByOperatorSteps), std::string(), std::string(),
-            describe_plan(verdict.plan)};
+            describe_plan(verdict.plan), time};
   }
   const auto method = erase_of(verdict.plan);
-  return {method ? std::string(nvme::to_string(*method)) : std::string("known when it is claimed"),
+  return {method ? std::string(nvme::to_string(*method)) : std::string(kNotKnownYet),
           method ? std::string(nvme::sanitization_class(*method)) : std::string(),
           policy ? std::string(nvme::to_string(policy->rules.verify)) : std::string(),
-          describe_plan(verdict.plan)};
+          describe_plan(verdict.plan), method ? time : std::string(kNotKnownYet)};
 }
 
 // The record as it will be claimed.
@@ -173,16 +177,16 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   auto known = look(session, policies, err);
   if (!known) return complain(err, known.error());
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
-                 "Steps", "Policy", "Why"},
+                 "Steps", "Time", "Policy", "Why"},
                 {},
-                {"Policy", "Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
+                {"Time", "Policy", "Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
   const auto unregistered = known->redis ? registrations(session, known->survey, known->records)
                                          : std::map<PciAddress, Registration>{};
   for (const auto& [address, drive] : unregistered) {
     devices.rows.push_back({to_string(address), drive.provider, drive.model, drive.serial,
                             drive.verdict, std::string(), std::string(), std::string(),
-                            std::string(), std::string(), drive.why});
+                            std::string(), std::string(), std::string(), drive.why});
   }
   for (auto& [address, sighting] : known->survey.sightings) {
     if (unregistered.contains(address)) continue;
@@ -225,7 +229,12 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     }
     std::vector<Cell> row{to_string(address), base.provider_name, base.model, base.serial,
                           verdict.word};
-    for (Cell& cell : cells_of(verdict, policy)) row.push_back(std::move(cell));
+    const std::string time = policy && sighting.drive
+                                 ? cleaning_time(verdict.plan, *policy, known->options,
+                                                 *sighting.drive, base.capacity_bytes)
+                                       .how
+                                 : std::string();
+    for (Cell& cell : cells_of(verdict, policy, time)) row.push_back(std::move(cell));
     row.emplace_back(policy ? describe_origin(*policy) : std::string());
     const std::string kept = policy && sighting.drive
                                  ? why_kept_back(*sighting.drive, base, *policy, verdict.plan)

@@ -68,8 +68,9 @@ inline constexpr std::array kHostOptions = {
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanup_timeout_ms>(
         {.name = "cleanup_timeout",
          .fallback = "900",
-         .help = "Seconds that an erase may take before the device goes to 'error', and a sanitize "
-                 "that was found as many. Writing zeroes to a large drive can need hours.",
+         .help = "Seconds that a cleaning may take before the device goes to 'error'. A sanitize "
+                 "that the drive estimates to be longer, zeroing, and reading all of a drive get "
+                 "what they need beside that: `reclaim plan`, column Time.",
          .range = Range{60, 604800},
          .times = kMsPerS}),
     kNvme.option<&Settings::conductor, &ConductorOptions::stall_timeout_ms>(

@@ -153,7 +153,7 @@ void read_nvme(const Reading& reading, Settings& settings) {
   refuse_every_drive(reading, settings);
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
   if (rate.ok()) {
-    settings.nvme.zero_bytes_per_s_max = *rate;
+    settings.nvme.zero_bytes_per_s_max = settings.conductor.zero_bytes_per_s_max = *rate;
   } else {
     read.complain(kGroup, "zero_rate_max", ": " + rate.error().what);
   }

@@ -116,6 +116,8 @@ struct ConductorOptions {
   bool hears_cleanups = true;
   [[nodiscard]] bool registers() const { return manage_providers || agent_door; }
   std::int64_t cleanup_timeout_ms = 900'000;
+  // [nvme] zero_rate_max: what all drives of the host together may be zeroed with; 0: no limit.
+  std::uint64_t zero_bytes_per_s_max = 0;
   std::int64_t stall_timeout_ms = 600'000;
   std::int64_t lock_ttl_ms = 60'000;
   std::int64_t survey_interval_ms = 60'000;

@@ -16,6 +16,11 @@ DriveFacts Drive::facts() const {
   const auto counters =
       read_counters(context_.claim.controller_fd(), context_.options.admin_timeout_ms);
   if (counters) facts.counters = *counters;
+  if (facts.identity->capabilities.sanitize()) {
+    const auto log =
+        read_sanitize_log(context_.claim.controller_fd(), context_.options.admin_timeout_ms);
+    if (log) facts.sanitize = *log;
+  }
   return facts;
 }
 

@@ -45,7 +45,7 @@ struct Options {
   // Of the levels nist and full: large reads, several in flight. Also of what they may take.
   std::size_t verify_queue_depth = 8;
   std::uint64_t verify_chunk_bytes = 1'048'576;
-  std::int64_t verify_timeout_ms = 86'400'000;
+  std::int64_t verify_timeout_ms = 604'800'000;  // mostly the cleaning's own time ends earlier
   std::int64_t verify_stall_timeout_ms = 600'000;
 
   // Zeroing by the host (overwrite): O_DIRECT writes of this size, so many in flight.

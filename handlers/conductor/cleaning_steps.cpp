@@ -88,7 +88,9 @@ void CleaningSteps::run_named_step(const PciAddress& address, std::uint64_t epoc
   request.method = *method;
   request.enrolment = record.enrolment;
   request.accept_found = record.accepted;
-  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  request.timeout_ms =
+      std::min(step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms),
+               claims_.left_ms(address));
   context_.ports.drives.run_step(
       address, request,
       [this, address, epoch](nvme::EraseProgress progress) {
@@ -233,7 +235,7 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
   nvme::EraseRequest request;
   request.method = *method;
   request.adopt_ours = std::exchange(adopting_[address], false);
-  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  request.timeout_ms = claims_.left_ms(address);
   request.stall_timeout_ms =
       step_time_ms(step, "stall_timeout_ms", context_.options.stall_timeout_ms);
   const bool adopting = request.adopt_ours;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/record_writer.h"
@@ -20,8 +21,8 @@ namespace reclaim {
 class CleaningSteps final {
  public:
   CleaningSteps(const ConductorContext& context, LedgerGate& ledger, RecordWriter& writer,
-                OperatorSteps& own)
-      : context_(context), ledger_(ledger), writer_(writer), own_(own) {}
+                OperatorSteps& own, const DriveClaims& claims)
+      : context_(context), ledger_(ledger), writer_(writer), own_(own), claims_(claims) {}
 
   // The step that the record names. Each can be run again, so that an interrupted cleaning begins
   // with the first one.
@@ -53,6 +54,7 @@ class CleaningSteps final {
   LedgerGate& ledger_;
   RecordWriter& writer_;
   OperatorSteps& own_;
+  const DriveClaims& claims_;
   std::map<PciAddress, bool> adopting_;
   std::set<PciAddress> striking_;  // a former release, and the disk may not have that yet
 };

@@ -70,6 +70,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   assessor_.moved(address);
   watch_.attend();
   const Record& record = update.record;
+  claims_.moved(address, before.stage, record.stage);
   if (before.stage == Stage::allocated && record.stage != Stage::allocated) {
     hearing_.ended(ports_.clock.now());
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/claim_request.h"
@@ -13,6 +15,18 @@
 #include "handlers/survey/unseen.h"
 
 namespace reclaim {
+namespace {
+
+// The drive's own words come first: they say what it was doing.
+constexpr std::int64_t kLastWordMs = 15'000;
+
+bool takes_time(Stage stage) {
+  return stage == Stage::preparing || stage == Stage::baselining || stage == Stage::erasing ||
+         stage == Stage::verifying || stage == Stage::concluding || stage == Stage::restoring;
+}
+
+}  // namespace
+
 void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
   locks_.take(address, epoch, [this, address, epoch](Status taken) {
     if (!taken) return context_.answer(address, epoch, Trigger::lock_refused, said(taken.error()));
@@ -76,6 +90,8 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
     return context_.answer(address, epoch, Trigger::guards_failed, said(planned.error()));
   }
   lock_commands_in(record, policy, report, facts);
+  drives_[address].time = cleaning_time(facts.plan.value_or(record.plan), policy, context_.options,
+                                        report.facts, record.capacity_bytes);
   context_.answer(address, epoch, Trigger::guards_passed, std::move(facts));
 }
 
@@ -118,6 +134,30 @@ void DriveClaims::lock_commands_in(const Record& record, const DevicePolicy& pol
     if (digest != report.command_digests.end()) step = with_digest(step, digest->second);
   }
   facts.plan = std::move(plan);
+}
+
+void DriveClaims::moved(const PciAddress& address, Stage before, Stage now) {
+  Drive& drive = drives_[address];
+  if (takes_time(now) == takes_time(before)) return;
+  if (drive.timer != 0) context_.ports.timers.cancel(std::exchange(drive.timer, 0));
+  if (!takes_time(now)) return;
+  drive.until = MonoMs{context_.ports.clock.now().mono.ms + drive.time.limit_ms};
+  drive.timer = context_.ports.timers.after(drive.time.limit_ms + kLastWordMs, [this, address] {
+    Drive& late = drives_[address];
+    late.timer = 0;
+    context_.post(
+        address,
+        Event{Trigger::overdue, 0,
+              said(fmt::format("it may take {}; raise cleanup_timeout if the drive is only slow, "
+                               "then `reclaim device clean {}`",
+                               late.time.how, to_string(address)))});
+  });
+}
+
+std::int64_t DriveClaims::left_ms(const PciAddress& address) const {
+  const auto drive = drives_.find(address);
+  if (drive == drives_.end()) return 1;
+  return std::max<std::int64_t>(drive->second.until.ms - context_.ports.clock.now().mono.ms, 1);
 }
 
 void DriveClaims::drop(const PciAddress& address) {

@@ -11,6 +11,7 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/survey/cleaning_time.h"
 
 namespace reclaim {
 
@@ -43,6 +44,13 @@ class DriveClaims final {
     return drives_[address].peek_refused;
   }
 
+  // The device has moved from one stage to another: the time of its cleaning runs from the first
+  // that works on the drive until it waits for nothing but Placement. When it is over, `overdue`
+  // is posted.
+  void moved(const PciAddress& address, Stage before, Stage now);
+  // What is left of that time; at least 1.
+  [[nodiscard]] std::int64_t left_ms(const PciAddress& address) const;
+
   // What the drive told when it was claimed last, by this worker; nothing: it was not.
   [[nodiscard]] std::optional<nvme::Capabilities> capabilities(const PciAddress& address) const {
     const auto drive = drives_.find(address);
@@ -69,6 +77,9 @@ class DriveClaims final {
     std::string peek_refused;
     std::optional<nvme::EraseMethod> permitted;
     std::optional<nvme::Capabilities> capabilities;
+    CleaningTime time;        // of the cleaning that it is claimed for
+    MonoMs until;             // when that is over
+    std::uint64_t timer = 0;  // which says so; 0: it does not run
   };
 
   void claim(const PciAddress& address, std::uint64_t epoch);

@@ -53,6 +53,22 @@ struct Identity {
   std::string firmware;
   std::uint8_t cmic = 0;
   Capabilities capabilities;
+  std::uint64_t capacity_bytes = 0;  // TNVMCAP; 0: it does not tell
+};
+
+// Its Sanitize Status (log page 81h).
+struct SanitizeLog {
+  std::uint16_t sprog = 0xffff;  // numerator of n/65536 while in progress
+  std::uint16_t sstat = 0;
+  std::uint32_t scdw10 = 0;                // dword 10 of the command that started the last sanitize
+  std::uint32_t overwrite_s = 0xffffffff;  // ETO, estimated; 0xffffffff: not reported
+  std::uint32_t block_s = 0xffffffff;      // ETBE
+  std::uint32_t crypto_s = 0xffffffff;     // ETCE
+
+  [[nodiscard]] unsigned status() const { return sstat & 7U; }
+  [[nodiscard]] bool in_progress() const { return status() == 2; }
+  [[nodiscard]] bool global_data_erased() const { return (sstat & 0x100U) != 0; }
+  friend bool operator==(const SanitizeLog&, const SanitizeLog&) = default;
 };
 
 // SMART counters that tell whether anybody touched the media (log page 02h; the low 64 bits of the
@@ -80,6 +96,7 @@ struct DriveFacts {
   std::string mac;            // "00:1b:21:aa:00:01" of a network card with a driver; else empty
   std::optional<Identity> identity;
   std::optional<Counters> counters;
+  std::optional<SanitizeLog> sanitize;  // where it can sanitize; nothing: it did not tell
   std::optional<HealthState> health;  // of a look at the host's drives; a claim does not tell it
   std::vector<NamespaceFacts> namespaces;
   std::string problem;

@@ -18,6 +18,7 @@ Result<Identity> parse_identify_controller(std::span<const std::byte> page) {
   identity.firmware = text_of(page.subspan(64, 8));
   identity.cmic = load_le<std::uint8_t>(page, 76);
   identity.capabilities.oacs = load_le<std::uint16_t>(page, 256);
+  identity.capacity_bytes = load_le<std::uint64_t>(page, 280);
   identity.capabilities.sanicap = load_le<std::uint32_t>(page, 328);
   identity.capabilities.oncs = load_le<std::uint16_t>(page, 520);
   identity.capabilities.fna = load_le<std::uint8_t>(page, 524);

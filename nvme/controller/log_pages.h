@@ -30,18 +30,6 @@ inline constexpr std::size_t kSanitizeLogBytes = 512;
 [[nodiscard]] Result<Counters> parse_smart(std::span<const std::byte> page);
 
 // Sanitize Status (log 81h).
-struct SanitizeLog {
-  std::uint16_t sprog = 0xffff;  // numerator of n/65536 while in progress
-  std::uint16_t sstat = 0;
-  std::uint32_t scdw10 = 0;                // dword 10 of the command that started the last sanitize
-  std::uint32_t overwrite_s = 0xffffffff;  // ETO, estimated; 0xffffffff: not reported
-  std::uint32_t block_s = 0xffffffff;      // ETBE
-  std::uint32_t crypto_s = 0xffffffff;     // ETCE
-
-  [[nodiscard]] unsigned status() const { return sstat & 7U; }
-  [[nodiscard]] bool global_data_erased() const { return (sstat & 0x100U) != 0; }
-  friend bool operator==(const SanitizeLog&, const SanitizeLog&) = default;
-};
 [[nodiscard]] Result<SanitizeLog> parse_sanitize_log(std::span<const std::byte> page);
 
 }  // namespace reclaim::nvme

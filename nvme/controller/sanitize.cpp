@@ -77,12 +77,12 @@ bool could_be_older(const SanitizeLog& before, const SanitizeLog& after) {
 }
 
 double progress_percent(const SanitizeLog& log) {
-  return log.status() == kInProgress ? static_cast<double>(log.sprog) * 100.0 / 65536.0 : 0.0;
+  return log.in_progress() ? static_cast<double>(log.sprog) * 100.0 / 65536.0 : 0.0;
 }
 
 std::int64_t eta_s(const SanitizeLog& log, EraseMethod method) {
   const std::uint32_t whole = method == EraseMethod::sanitize_crypto ? log.crypto_s : log.block_s;
-  if (whole == kNotReported || log.status() != kInProgress) return -1;
+  if (whole == kNotReported || !log.in_progress()) return -1;
   return static_cast<std::int64_t>(whole) * (65536 - log.sprog) / 65536;
 }
 

@@ -373,6 +373,10 @@ Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& addre
       facts.counters = smart->counters;
       facts.health = smart->health;
     }
+    if (facts.identity && facts.identity->capabilities.sanitize()) {
+      const auto log = read_sanitize_log(fd->get(), options.admin_timeout_ms);
+      if (log) facts.sanitize = *log;
+    }
     for (NamespaceFacts& ns : facts.namespaces) {
       const auto said = identify_namespace(fd->get(), ns.nsid, options.admin_timeout_ms);
       if (said) ns.dlfeat = said->dlfeat;

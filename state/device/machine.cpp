@@ -77,6 +77,7 @@ constexpr std::array kRows{
     Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::preparing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::preparing, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again"},
     Row{S::preparing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -86,6 +87,7 @@ constexpr std::array kRows{
     Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::baselining, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::baselining, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::baselining, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase"},
     Row{S::baselining, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -97,6 +99,7 @@ constexpr std::array kRows{
     Row{S::erasing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::erasing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::erasing, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs or can go on, verify"},
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -107,6 +110,7 @@ constexpr std::array kRows{
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::verifying, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::verifying, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -117,6 +121,7 @@ constexpr std::array kRows{
     Row{S::concluding, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::concluding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::concluding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::concluding, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::concluding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -125,6 +130,7 @@ constexpr std::array kRows{
     Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::restoring, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::restoring, T::overdue, S::error, E::drop, "it did not come to its end in time"},
     Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -373,7 +379,7 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "look_changed", "release_withheld", "provider_anew", "released", "released_taken",
     "released_unseen", "handed_over", "release_conflict", "release_unknown", "release_refused",
     "still_reserved", "lock_lost", "restarted_resume", "restarted_error", "operator_clean",
-    "operator_abort", "operator_enrol", "operator_steps", "operator_retire", "erases_exhausted");
+    "operator_abort", "operator_enrol", "operator_steps", "operator_retire", "overdue", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -94,9 +94,10 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   operator_steps,    // the operator names clean steps, which its next cleaning begins with
   operator_retire,   // the operator has the drive erased and never given back
+  overdue,           // its time is over (handlers/survey/cleaning_time.h)
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 55;
+inline constexpr std::size_t kTriggerCount = 56;
 
 enum class EffectKind : std::uint8_t {
   none,

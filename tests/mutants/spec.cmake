@@ -57,10 +57,19 @@ unit_mutant(refused_locks_are_taken conductor handlers/conductor/drive_claims.cp
 unit_mutant(erases_have_no_end conductor handlers/conductor/cleaning_steps.cpp
   Dirty.AnEraseIsBounded*
   "an erase that does not end is waited for, whatever cleanup_timeout says"
-  [[  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  [[  request.timeout_ms = claims_.left_ms(address);
   request.stall_timeout_ms =]]
   [[  request.timeout_ms = 86'400'000;
   request.stall_timeout_ms =]])
+unit_mutant(cleanings_have_no_end conductor handlers/conductor/drive_claims.cpp
+  CleaningDeadline.*
+  "a cleaning that does not end keeps its drive for ever"
+  [[  drive.timer = context_.ports.timers.after(]] [[  if (false) context_.ports.timers.after(]])
+unit_mutant(overdue_erases_are_forgotten state state/device/step.cpp
+  Step.OnlyAnEraseThatMayBeRunning*
+  "a sanitize that runs on is not known of, and another one is sent to the drive"
+  [[on != Trigger::operator_abort && on != Trigger::overdue &&]]
+  [[on != Trigger::operator_abort &&]])
 unit_mutant(unbound_stays_reserved conductor handlers/conductor/bind_reservation.cpp
   BindReservation.IsReservedWhileItIsBound
   "a card that was reserved because it was bound stays out of the pool after its unbind"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "nvme/controller/sanitize.h"
+
 namespace reclaim::sim {
 
 Error cancelled() {
@@ -260,6 +262,10 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimRe
     report.facts.identity = identity;
     report.facts.hardware = drive->hardware;
     report.facts.counters = thread.counters;
+    if (drive->running) {
+      report.facts.sanitize.emplace().sstat = 2;
+      report.facts.sanitize->scdw10 = nvme::sanitize_cdw10(drive->running->method);
+    }
     // What a tenant left of it; the rest is hidden.
     report.facts.namespaces.push_back(nvme::NamespaceFacts{
         1, "nvme0n1", drive->hidden_owner != 0 ? kWholeBytes / 2 : kWholeBytes, 512, 0});

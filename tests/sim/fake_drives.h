@@ -64,6 +64,7 @@ struct Drive {
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
+  std::int64_t verify_ms = 0;             // that reading it back takes
   bool unfit = false;                     // its SMART log says that it is worn out
   bool retired = false;                   // its operator said so, and the ledger has it
   std::int64_t hot_until_ms = 0;          // and too hot until then
@@ -190,6 +191,9 @@ class FakeDrives final : public nvme::Drives {
   [[nodiscard]] bool stopped(const PciAddress& address, std::uint64_t op) const;
   [[nodiscard]] std::optional<Error> guard(const Drive* drive, const DriveThread& thread) const;
   [[nodiscard]] Drive* find(const PciAddress& address);
+  void verify_when_read(const PciAddress& address, std::uint64_t op, std::int64_t until_ms,
+                        const nvme::Baseline& baseline, bool sanitized,
+                        Callback<nvme::VerifyReport> done);
   void baseline_when_idle(const PciAddress& address, std::uint64_t op, std::int64_t deadline_ms,
                           Callback<nvme::Baseline> done);
   void step_when_idle(const PciAddress& address, std::uint64_t op, const nvme::StepRequest& request,

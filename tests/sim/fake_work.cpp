@@ -364,47 +364,64 @@ void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baselin
   const bool sanitized = nvme::is_sanitize(evidence.method);
   on_thread(address,
             [this, address, baseline, sanitized, done = std::move(done)](std::uint64_t op) mutable {
-              DriveThread& thread = drive_threads_[address];
-              Drive* drive = find(address);
-              const auto refuse = [&](const Error& error) {
-                finish(address, [done = std::move(done), error] { done(error); });
-              };
-              if (stopped(address, op)) return refuse(cancelled());
-              if (auto refused = guard(drive, thread)) return refuse(*refused);
-              if (rng_.chance(faults_.command_fails))
-                return refuse(Error{Errc::failed, "read error"});
-              if (drive->running) return refuse(Error{Errc::failed, "a sanitize runs"});
-              nvme::VerifyReport report;
-              for (const nvme::Sample& sample : baseline.samples) {
-                report.samples_read += 1;
-                if (sample.blank) continue;
-                report.samples_counted += 1;
-                if (sample.sha256 == digest(drive->content)) report.samples_unchanged += 1;
-              }
-              for (const nvme::Sample& canary : baseline.canaries) {
-                report.samples_read += 1;
-                report.samples_counted += 1;
-                if (canary.sha256 == digest(drive->canary)) report.canaries_found += 1;
-              }
-              drive->host_reads += 2;
-              report.bytes_read = 8192;
-              report.global_data_erased = drive->global_data_erased;
-              report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
-              report.expectation = "changed";
-              report.enrolment = enrolment_of(*drive);
-              report.capacity_bytes = kWholeBytes;
-              if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
-                  report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
-                return refuse(Error{Errc::failed, "the old content is still there"});
-              }
-              thread.proof.unfit = drive->unfit;
-              report.health.push_back({"critical_warning", "none", false});
-              if (drive->unfit) report.unfit.emplace_back("101 % of its endurance is used");
-              thread.proof.verified = true;
-              thread.proof.version = drive->version;
-              if (on_verified) on_verified(*drive);
-              finish(address, [done = std::move(done), report] { done(report); });
+              const Drive* drive = find(address);
+              const std::int64_t takes_ms = drive == nullptr ? 0 : drive->verify_ms;
+              verify_when_read(address, op, scheduler_.now_ms() + takes_ms, baseline, sanitized,
+                               std::move(done));
             });
+}
+
+void FakeDrives::verify_when_read(const PciAddress& address, std::uint64_t op,
+                                  std::int64_t until_ms, const nvme::Baseline& baseline,
+                                  bool sanitized, Callback<nvme::VerifyReport> done) {
+  if (scheduler_.now_ms() < until_ms && !stopped(address, op)) {
+    const std::int64_t left_ms = until_ms - scheduler_.now_ms();
+    scheduler_.answer(
+        std::min<std::int64_t>(left_ms, 10'000),
+        [this, address, op, until_ms, baseline, sanitized, done = std::move(done)]() mutable {
+          verify_when_read(address, op, until_ms, baseline, sanitized, std::move(done));
+        });
+    return;
+  }
+  DriveThread& thread = drive_threads_[address];
+  Drive* drive = find(address);
+  const auto refuse = [&](const Error& error) {
+    finish(address, [done = std::move(done), error] { done(error); });
+  };
+  if (stopped(address, op)) return refuse(cancelled());
+  if (auto refused = guard(drive, thread)) return refuse(*refused);
+  if (rng_.chance(faults_.command_fails)) return refuse(Error{Errc::failed, "read error"});
+  if (drive->running) return refuse(Error{Errc::failed, "a sanitize runs"});
+  nvme::VerifyReport report;
+  for (const nvme::Sample& sample : baseline.samples) {
+    report.samples_read += 1;
+    if (sample.blank) continue;
+    report.samples_counted += 1;
+    if (sample.sha256 == digest(drive->content)) report.samples_unchanged += 1;
+  }
+  for (const nvme::Sample& canary : baseline.canaries) {
+    report.samples_read += 1;
+    report.samples_counted += 1;
+    if (canary.sha256 == digest(drive->canary)) report.canaries_found += 1;
+  }
+  drive->host_reads += 2;
+  report.bytes_read = 8192;
+  report.global_data_erased = drive->global_data_erased;
+  report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
+  report.expectation = "changed";
+  report.enrolment = enrolment_of(*drive);
+  report.capacity_bytes = kWholeBytes;
+  if (report.samples_counted == 0 || report.samples_unchanged != 0 || report.canaries_found != 0 ||
+      (sanitized && !report.global_data_erased)) {
+    return refuse(Error{Errc::failed, "the old content is still there"});
+  }
+  thread.proof.unfit = drive->unfit;
+  report.health.push_back({"critical_warning", "none", false});
+  if (drive->unfit) report.unfit.emplace_back("101 % of its endurance is used");
+  thread.proof.verified = true;
+  thread.proof.version = drive->version;
+  if (on_verified) on_verified(*drive);
+  finish(address, [done = std::move(done), report] { done(report); });
 }
 
 }  // namespace reclaim::sim

@@ -247,15 +247,6 @@ TEST(DoctorApi, SaysWhoseOrdersItCanAuthenticate) {
   EXPECT_THAT(said("nonsense\n"), HasSubstr("api orders error: "));
 }
 
-TEST(DoctorTimeout, ZeroingIsSaidToBeTooSlowOnlyWhenItSurelyIs) {
-  constexpr std::uint64_t kTiB = 1ULL << 40U;
-  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 0, 900), std::nullopt);  // 256 s at the bus's rate
-  EXPECT_EQ(zeroing_s_over_timeout(16 * kTiB, 0, 900), 4096);
-  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 1ULL << 30U, 900), 1024);
-  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 1ULL << 30U, 1024), std::nullopt);
-  EXPECT_EQ(zeroing_s_over_timeout(0, 1, 60), std::nullopt);
-}
-
 TEST(DoctorWorker, MayMissThreeSurveysHoweverFarApart) {
   EXPECT_EQ(worker_silence_max_ms(settings_of("")), 200'000);
   EXPECT_EQ(worker_silence_max_ms(settings_of("[reclaim]\nsurvey_interval_s = 5\n")), 200'000);
@@ -317,16 +308,15 @@ nvme::DriveFacts drive(std::uint64_t capacity_bytes) {
   return facts;
 }
 
-TEST(DoctorTimeout, TheLargestDriveThatIsZeroedIsNamed) {
+TEST(DoctorTime, TheDriveThatMayTakeLongestIsNamed) {
   const config::Settings settings =
-      settings_of("[nvme]\nzero_rate_max = 1G\ndevice_spec = {\"clear_action\": \"zero\"}\n");
+      settings_of("[nvme]\ndevice_spec = {\"clear_action\": \"zero\"}\n");
   Chart chart;
-  check_cleanup_timeout(settings, {drive(1ULL << 30U), drive(1ULL << 40U)}, chart);
-  EXPECT_THAT(lines(chart), ElementsAre("cleanup_timeout warning: zeroing 0000:c1:00.0 (1024 GiB) "
-                                        "takes 1024 s or more, [nvme] cleanup_timeout is 900"));
-  Chart quick;
-  check_cleanup_timeout(settings, {drive(1ULL << 30U)}, quick);
-  EXPECT_THAT(lines(quick), IsEmpty());
+  check_cleaning_time(settings, {drive(1'000'000'000), drive(1'000'000'000'000)}, chart);
+  EXPECT_THAT(
+      lines(chart),
+      ElementsAre("cleaning time ok: of 0000:c1:00.0, which may take longest, at most 10901 s: "
+                  "900 cleanup_timeout, 10001 to zero 1000 GB"));
 }
 
 // A sysfs with no drive, at first.

@@ -205,6 +205,7 @@ TEST(Step, OnlyAnEraseThatMayBeRunningIsRememberedAsBegun) {
   };
   EXPECT_TRUE(begun(Trigger::erase_unknown));
   EXPECT_TRUE(begun(Trigger::restarted_resume));
+  EXPECT_TRUE(begun(Trigger::overdue));
   EXPECT_FALSE(begun(Trigger::erase_failed));
   EXPECT_FALSE(begun(Trigger::erase_not_started));
   EXPECT_FALSE(begun(Trigger::erased));
