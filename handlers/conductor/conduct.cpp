@@ -218,6 +218,11 @@ void Conductor::take(const Kick& kick) {
   const bool newly_begun =
       heard_.hear(kick, {options_.host, options_.node_names}, ports_.clock.now().wall);
   if (says_nothing_new(kick)) return;
+  if (is_of_no_device_here(kick)) {
+    return ports_.log.debug(log_name::kConductor,
+                            fmt::format("{}: no device here is its instance's", kick.reason),
+                            {{"instance", kick.instance}});
+  }
   look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
   const bool told_again = is_told_again(kick);
@@ -245,6 +250,18 @@ bool Conductor::says_nothing_new(const Kick& kick) const {
   return std::any_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {
     const Record& record = each.second.record;
     return record.stage == Stage::allocated && record.instance == kick.instance;
+  });
+}
+
+// A message that names no host is told to every host with a burned device. Where neither a record
+// names its instance nor another message put it here, the periodic survey is soon enough: who
+// surveys at once is one host, not the fleet.
+bool Conductor::is_of_no_device_here(const Kick& kick) const {
+  const bool of_any_host = kick.host.empty() && kick.arq.empty() && kick.command.empty();
+  if (!of_any_host || kick.instance.empty() || heard_.knows(kick.instance)) return false;
+  return std::none_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {
+    const Record& record = each.second.record;
+    return record.instance == kick.instance || record.migration == kick.instance;
   });
 }
 

@@ -23,6 +23,8 @@ class HeardInstances final {
   // and in any order. True: a life begins that was not heard of before.
   bool hear(const Kick& kick, const HostNames& here, WallMs now);
 
+  [[nodiscard]] bool knows(const std::string& instance) const { return lives_.contains(instance); }
+
   // `known`, and the instances whose last life began and ended here, and began within the gap:
   // whoever had the device was told of before it was free again. Sorted; kHeardMax at the most.
   [[nodiscard]] std::vector<std::string> within(const Gap& gap,

@@ -99,6 +99,7 @@ void World::tell_of_the_failed_build(const std::string& instance) {
                       Kick kick;
                       kick.reason = "instance.create.error";
                       kick.instance = instance;
+                      kick.host = conductor_options.host;
                       kick.delays_s = {0, 5, 30};
                       conductor->take(kick);
                     });

@@ -297,6 +297,7 @@ void World::kick(std::vector<int> delays_s) {
   kick.request_id = "req-1";
   // Of an instance that has nothing here, which tells of none of the devices.
   if (kicks_of_others_) kick.instance = kElsewhere;
+  kick.host = conductor_options.host;
   kick.delays_s = std::move(delays_s);
   conductor->take(kick);
 }
@@ -308,6 +309,7 @@ void World::mark(const std::string& reason, const std::string& instance) {
   kick.reason = reason;
   kick.instance = instance;
   kick.request_id = "req-1";
+  kick.host = conductor_options.host;
   kick.mark_allocated = true;
   kick.delays_s = {0};
   conductor->take(kick);

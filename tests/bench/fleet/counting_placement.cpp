@@ -30,10 +30,6 @@ std::optional<Named> named_by(std::string_view uuid) {
   return Named{host - 1, number};
 }
 
-std::string consumer_of(std::size_t host, std::size_t drive) {
-  return fmt::format("{:08x}-0000-4000-9000-{:012x}", host + 1, drive + 1);
-}
-
 std::string resource_class() {
   return fmt::format("CUSTOM_PCI_{:04X}_{:04X}", kVendor, kProduct);
 }
@@ -76,6 +72,10 @@ std::string_view parameter(std::string_view query, std::string_view name) {
 }
 
 }  // namespace
+
+std::string consumer_of(std::size_t host, std::size_t drive) {
+  return fmt::format("{:08x}-0000-4000-9000-{:012x}", host + 1, drive + 1);
+}
 
 std::string host_name(std::size_t host) {
   return fmt::format("compute-{:05}", host + 1);

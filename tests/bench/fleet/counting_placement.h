@@ -27,6 +27,8 @@ struct Place {
 };
 
 [[nodiscard]] std::string host_name(std::size_t host);
+// The instance that has it, while one does.
+[[nodiscard]] std::string consumer_of(std::size_t host, std::size_t drive);
 
 // Requests by kind ("inventories"), and how many there were in each second since the start.
 struct Asked {

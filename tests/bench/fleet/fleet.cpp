@@ -45,14 +45,23 @@ std::string recorded_deletion() {
   CHECK(false);
 }
 
-std::string of_host(std::string body, const std::string& host) {
-  const std::string recorded = kRecordedHost;
+std::string replaced(std::string body, const std::string& recorded, const std::string& by) {
   for (std::size_t at = body.find(recorded); at != std::string::npos;
        at = body.find(recorded, at)) {
-    body.replace(at, recorded.size(), host);
-    at += host.size();
+    body.replace(at, recorded.size(), by);
+    at += by.size();
   }
   return body;
+}
+
+// Nova sends one of these from wherever the instance goes; it names no host of ours.
+std::string evacuation_of(const std::string& deletion, const std::string& instance) {
+  constexpr std::string_view kUuid = R"(\"uuid\": \")";
+  const std::size_t at = deletion.find(kUuid);
+  CHECK(at != std::string::npos);
+  const std::string recorded = deletion.substr(at + kUuid.size(), instance.size());
+  return replaced(replaced(deletion, recorded, instance), "instance.delete.end",
+                  "instance.evacuate");
 }
 
 }  // namespace
@@ -219,7 +228,16 @@ void Fleet::delete_instances(const std::vector<Place>& places, std::size_t a_sec
     placement_->deallocate({place});
     tenant_leaves(shelf_.disks()[number_of(place)]);
     deleted_ms_[number_of(place)] = now_ms();
-    publisher.publish(kExchange, kKey, of_host(recorded, host_name(place.host)));
+    publisher.publish(kExchange, kKey, replaced(recorded, kRecordedHost, host_name(place.host)));
+  }
+}
+
+void Fleet::evacuate(const std::vector<Place>& places) {
+  const std::string recorded = recorded_deletion();
+  testing::ConfirmedPublisher publisher(*nodes().back());
+  for (const Place& place : places) {
+    publisher.publish(kExchange, kKey,
+                      evacuation_of(recorded, consumer_of(place.host, place.drive)));
   }
 }
 

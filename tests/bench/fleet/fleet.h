@@ -63,6 +63,8 @@ class Fleet final {
   // with 0.
   void let(const std::vector<Place>& places);
   void delete_instances(const std::vector<Place>& places, std::size_t a_second);
+  // Nova tells of their evacuation, and nothing else happens.
+  void evacuate(const std::vector<Place>& places);
   // Milliseconds from the notification of its instance to reserved = 0; of those that are clean.
   [[nodiscard]] std::vector<double> clean_ms() const;
   [[nodiscard]] std::size_t cleaned() const { return cleaned_; }

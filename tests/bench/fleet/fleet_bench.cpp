@@ -26,6 +26,7 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
   --hosts-a-process N  (25)
   --erase-ms N         how long a drive takes to sanitize (2000)
   --idle-s N           watch the fleet so long while nothing happens; 0: do not (60)
+  --evacuations N      then N events at once that name no host, of instances that have drives (0)
   --deletions N        then delete so many instances (0)
   --rate N             so many a second; 0: as fast as RabbitMQ confirms (0)
   --kill               kill -9 a tenth of the processes meanwhile
@@ -81,6 +82,8 @@ Asked parse(int argc, char** argv) {
       asked.scenario.idle_s = static_cast<std::int64_t>(number(0, 86'400));
     } else if (word == "--deletions") {
       asked.scenario.deletions = number(0, 1'000'000);
+    } else if (word == "--evacuations") {
+      asked.scenario.evacuations = number(0, 1'000'000);
     } else if (word == "--rate") {
       asked.scenario.a_second = number(0, 100'000);
     } else if (word == "--kill") {
@@ -109,6 +112,9 @@ Asked parse(int argc, char** argv) {
   const FleetOptions& fleet = asked.scenario.fleet;
   if (asked.scenario.deletions > fleet.hosts * fleet.drives) {
     fail("--deletions: there are fewer drives than that");
+  }
+  if (asked.scenario.evacuations > fleet.hosts * fleet.drives) {
+    fail("--evacuations: there are fewer drives than that");
   }
   if ((asked.scenario.kill_node || asked.scenario.partition_node) && !fleet.cluster) {
     fail("--kill-node and --partition-node need --cluster");

@@ -95,6 +95,23 @@ void idle(Fleet& fleet, Figures& out, std::int64_t seconds) {
   out.add("idle_redis_by_command", most_frequent(before.redis.commands, after.redis.commands));
 }
 
+// What a worker does because of it is over, the surveys after 5 s and 30 s too.
+void evacuate(Fleet& fleet, Figures& out, const std::vector<Place>& places) {
+  constexpr std::int64_t kSurveysS = 40;
+  say(fmt::format("{} events that name no host", places.size()));
+  const Moment before = fleet.now();
+  pause_s(kSurveysS);
+  const Moment idle = fleet.now();
+  fleet.evacuate(places);
+  pause_s(kSurveysS);
+  const Moment after = fleet.now();
+  const Rates of_idle = between(before, idle);
+  const Rates rates = between(idle, after);
+  const auto count = static_cast<double>(places.size());
+  add_rates(out, "evacuation", rates);
+  out.add("placement_per_evacuation", (rates.placement - of_idle.placement) / count);
+}
+
 // Every tenth process, at least one, dies when a fifth is clean, and comes back as systemd would
 // bring it back.
 void kill_a_tenth(Fleet& fleet, Figures& out, std::size_t deletions) {
@@ -187,10 +204,13 @@ Figures run(const Scenario& scenario) {
   out.add("processors", static_cast<std::int64_t>(std::thread::hardware_concurrency()));
   out.add("erase_s", static_cast<double>(scenario.fleet.erase_ms) / 1'000);
   const std::vector<Place> places = tenancies(scenario.fleet, scenario.deletions);
-  fleet.let(places);
+  fleet.let(tenancies(scenario.fleet, std::max(scenario.deletions, scenario.evacuations)));
   say(fmt::format("{} hosts start", scenario.fleet.hosts));
   start(fleet, out);
   if (scenario.idle_s > 0) idle(fleet, out, scenario.idle_s);
+  if (scenario.evacuations > 0) {
+    evacuate(fleet, out, tenancies(scenario.fleet, scenario.evacuations));
+  }
   if (!places.empty()) storm(fleet, out, scenario, places);
   if (scenario.restart) restart(fleet, out);
   const Fleet::Wrong wrong = fleet.wrong();

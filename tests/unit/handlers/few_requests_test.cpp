@@ -97,10 +97,11 @@ struct ToldTwice : FewRequests {
     world->pass(kMinuteMs / 6);
     return world->conductor->counters().surveys - before;
   }
-  static Kick told(const char* event, const char* instance) {
+  [[nodiscard]] Kick told(const char* event, const char* instance) const {
     Kick kick;
     kick.reason = event;
     kick.instance = instance;
+    kick.host = world->conductor_options.host;
     kick.delays_s = {0};
     return kick;
   }
@@ -124,6 +125,52 @@ TEST_F(ToldTwice, TheFirstIsServedAtOnce) {
   world->conductor->take(told("instance.delete.end", "an-instance"));
   world->pass(60);  // the heartbeat's answer and the listing's, 20 ms each at most
   EXPECT_GT(world->placement.requests().list_tree, before);
+}
+
+// `instance.evacuate` and `resize_revert.end` say nothing of the host whose device is freed.
+struct NamesNoHost : FewRequests {
+  void SetUp() override {
+    begin(false);
+    world->pass(kMinuteMs / 6);
+  }
+  [[nodiscard]] std::uint64_t surveys_of(const std::string& instance, const char* host = "") {
+    const auto before = world->conductor->counters().surveys;
+    Kick kick;
+    kick.reason = "instance.evacuate";
+    kick.instance = instance;
+    kick.host = host;
+    kick.delays_s = {0, 5, 30};
+    world->conductor->take(kick);
+    world->pass(kMinuteMs);
+    return world->conductor->counters().surveys - before;
+  }
+};
+
+TEST_F(NamesNoHost, IsForWhomHasADeviceOfItsInstance) {
+  EXPECT_EQ(surveys_of("an-instance"), 0U);
+  EXPECT_GT(surveys_of("an-instance", "compute-1"), 0U) << "a host is named";
+  EXPECT_GT(surveys_of(world->record().instance), 0U);
+  EXPECT_GT(surveys_of(""), 0U) << "nobody can tell";
+}
+
+TEST_F(NamesNoHost, IsForWhereItsInstanceWasHeardToBegin) {
+  const std::string instance = "4dee8fde-fe92-4c46-bd4d-bc755777eeeb";
+  Kick begun;
+  begun.reason = "instance.create.end";
+  begun.instance = instance;
+  begun.host = world->conductor_options.host;
+  begun.life = Life::begins;
+  begun.delays_s = {0};
+  world->conductor->take(begun);
+  world->pass(kMinuteMs);
+  EXPECT_GT(surveys_of(instance), 0U) << "no survey saw it, and it may have had a device";
+}
+
+TEST_F(NamesNoHost, IsForTheHostOfAMigration) {
+  world->provider().consumers = {"a-migration"};
+  look();
+  ASSERT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_GT(surveys_of(world->record().instance), 0U);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct Schedule : ::testing::Test {
     Kick kick;
     kick.reason = "instance.delete.end";
     kick.instance = instance;
+    kick.host = world.conductor_options.host;
     kick.delays_s = std::move(delays_s);
     world.conductor->take(kick);
   }
