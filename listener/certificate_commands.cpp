@@ -16,19 +16,6 @@ int run_with_settings(const CommandLine& line,
   return loaded ? run(loaded->settings) : complain(loaded.error());
 }
 
-// An empty value, as of a shell's variable that is not set, would pass for an option not given.
-void refuse_empty(CLI::App* command) {
-  for (CLI::Option* option : command->get_options()) {
-    if (option->get_expected_max() == 0) continue;  // a flag
-    option->check([](const std::string& value) {
-      return value.empty()
-                 ? std::string("an empty value names nothing: give one, or leave the option out")
-                 : std::string();
-    });
-  }
-  for (CLI::App* each : command->get_subcommands(nullptr)) refuse_empty(each);
-}
-
 // What the commands that read a chain have in common.
 CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   const std::shared_ptr<cli::CertificateOptions>& options,
@@ -170,8 +157,6 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   add_certificate_command(audit, line, std::make_shared<cli::CertificateOptions>(), "list",
                           "List tenancies, quarantines, releases and erasures, in their order",
                           &cli::run_audit_list);
-  refuse_empty(certificate);
-  refuse_empty(audit);
 }
 
 }  // namespace reclaim::listener

@@ -36,6 +36,18 @@ int with_session(
   return run(session, loaded->files);
 }
 
+void refuse_empty(CLI::App* command) {
+  for (CLI::Option* option : command->get_options()) {
+    if (option->get_expected_max() == 0) continue;  // a flag
+    option->check([](const std::string& value) {
+      return value.empty()
+                 ? std::string("an empty value names nothing: give one, or leave the option out")
+                 : std::string();
+    });
+  }
+  for (CLI::App* each : command->get_subcommands(nullptr)) refuse_empty(each);
+}
+
 void repeatable(CLI::Option* option) {
   option->expected(1)->allow_extra_args(false)->multi_option_policy(
       CLI::MultiOptionPolicy::TakeAll);

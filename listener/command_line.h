@@ -37,6 +37,9 @@ int complain(const Error& error);
     const CommandLine& line, const config::LoadRequest& request,
     const std::function<int(cli::Session&, const std::vector<std::string>& files)>& run);
 
+// In it and all below it. An empty value, as of a shell's variable that is not set, would pass for
+// an option not given.
+void refuse_empty(CLI::App* command);
 // It takes one value each time that it is given.
 void repeatable(CLI::Option* option);
 // With --all-hosts, or in its place.

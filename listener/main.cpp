@@ -291,6 +291,7 @@ int parse(int argc, char** argv, CommandLine& line) {
   add_security(app, line);
   add_redis(app, line);
   add_upgrade(app, line);
+  listener::refuse_empty(&app);
   listener::add_completion(app, std::cout);
   try {
     app.parse(argc, argv);

@@ -400,6 +400,12 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!why) why = why_not_order(kind, order, found, now, options_.heartbeat_max_ms);
     if (!why && kind.kind == OrderKind::enrol) why = name_drive(found.record, order);
     if (why) return answer(*call, fault(why->status, why->detail));
+    // Beside a service's token an expired one is good, and each host has both.
+    if (accepts_something(order) && !call->who.service_roles.empty()) {
+      return answer(*call, fault(403,
+                                 "this order is a person's own: use a token of your own, without "
+                                 "a service's beside it (X-Service-Token)"));
+    }
     // Tokens of two projects are one person: who approves is counted.
     order.who = fmt::format("keystone user {} of domain {}", word(call->who.user_id),
                             word(call->who.user_domain_id));

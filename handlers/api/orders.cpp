@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "handlers/accepted_drive.h"
 #include "state/base/embedded_json.h"
@@ -91,11 +93,13 @@ Status take_reason(std::string_view body, bool retires, Order& order) {
   const auto document = parse_shallow(body, kNamedStepsBytesMax);
   if (!document) return blank(body) ? wanted : document.error();
   if (!document->IsObject()) return wanted;
+  std::set<std::string_view> seen;
   for (const auto& member : document->GetObject()) {
     const std::string_view name(member.name.GetString(), member.name.GetStringLength());
-    if (name == kReason || (retires && name == kAs)) continue;
-    return Error{Errc::invalid,
-                 fmt::format("Unknown member '{}': {}", printable_excerpt(name, 40), wanted.what)};
+    const bool known = name == kReason || (retires && name == kAs);
+    if (known && seen.insert(name).second) continue;
+    return Error{Errc::invalid, fmt::format("member '{}' is not accepted, or not a second time: {}",
+                                            printable_excerpt(name, 40), wanted.what)};
   }
   auto reason = json::maybe_string(*document, kReason);
   if (!reason || blank(*reason) || reason->size() > kOrderWordBytesMax) return wanted;

@@ -218,13 +218,15 @@ void Conductor::take(const Kick& kick) {
   const bool newly_begun =
       heard_.hear(kick, {options_.host, options_.node_names}, ports_.clock.now().wall);
   if (says_nothing_new(kick)) return;
-  if (is_of_no_device_here(kick)) {
+  if (names_no_host(kick) && !may_have_had_a_device(kick.instance)) {
     return ports_.log.debug(log_name::kConductor,
-                            fmt::format("{}: no device here is its instance's", kick.reason),
+                            fmt::format("{}: no device here was its instance's", kick.reason),
                             {{"instance", kick.instance}});
   }
   look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
+  // What ended has ended when this is told, or ends without a word: no look after that is soon.
+  if (names_no_host(kick)) return look_at_once(kick, newly_begun);
   const bool told_again = is_told_again(kick);
   for (const int delay_s : kick.delays_s) {
     if (delay_s > 0) {
@@ -253,16 +255,19 @@ bool Conductor::says_nothing_new(const Kick& kick) const {
   });
 }
 
-// A message that names no host is told to every host with a burned device. Where neither a record
-// names its instance nor another message put it here, the periodic survey is soon enough: who
-// surveys at once is one host, not the fleet.
-bool Conductor::is_of_no_device_here(const Kick& kick) const {
-  const bool of_any_host = kick.host.empty() && kick.arq.empty() && kick.command.empty();
-  if (!of_any_host || kick.instance.empty() || heard_.knows(kick.instance)) return false;
-  return std::none_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {
-    const Record& record = each.second.record;
-    return record.instance == kick.instance || record.migration == kick.instance;
-  });
+// Such a message is told to every host with a burned device, and is one host's business: that whose
+// records name the instance, or on which another message put it. The others' periodic survey is
+// soon enough.
+bool Conductor::names_no_host(const Kick& kick) {
+  return kick.host.empty() && !kick.instance.empty() && kick.arq.empty() && kick.command.empty();
+}
+
+bool Conductor::may_have_had_a_device(const std::string& instance) const {
+  return heard_.knows(instance) ||
+         std::any_of(devices_.begin(), devices_.end(), [&instance](const auto& each) {
+           const Record& record = each.second.record;
+           return record.instance == instance || record.migration == instance;
+         });
 }
 
 // The survey of the first is the second's too.

@@ -129,7 +129,8 @@ class Conductor final {
   // conduct.cpp: what follows from a durable record.
   [[nodiscard]] bool is_told_again(const Kick& kick);
   [[nodiscard]] bool says_nothing_new(const Kick& kick) const;
-  [[nodiscard]] bool is_of_no_device_here(const Kick& kick) const;
+  [[nodiscard]] static bool names_no_host(const Kick& kick);
+  [[nodiscard]] bool may_have_had_a_device(const std::string& instance) const;
   void look_at_once(const Kick& kick, bool newly_begun);
   void add_heard(const PciAddress& address, Event& event);
   [[nodiscard]] bool is_over(const PciAddress& address, const Event& event) const;

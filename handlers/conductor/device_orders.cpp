@@ -127,8 +127,8 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
                              const Done& done) {
   const Device& device = context_.devices.at(address);
   Facts facts;
-  facts.detail = (is_proven ? "operator " : "said to be by ") +
-                 printable_excerpt(order.who, kOrderWordBytesMax);
+  facts.detail = is_proven ? "operator " + printable_excerpt(order.who, kOrderWordBytesMax)
+                           : "said to be by " + quoted_excerpt(order.who, kOrderWordBytesMax);
   facts.by_proven_order = is_proven;
   // The certificate names it: nobody whom nothing proves chooses a text there, or another's id.
   facts.request_id = is_proven && is_request_id(order.request_id) ? order.request_id : "";
@@ -152,14 +152,14 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
     case OrderKind::disown:
       return disowning_.begin(
           address,
-          fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
+          fmt::format("{}: {}", facts.detail, quoted_excerpt(order.reason, kOrderWordBytesMax)),
           [done] { done(""); });
     case OrderKind::retire:
       return retire(device, order, std::move(facts), done);
     case OrderKind::pause:
       return pause_host(
           address, order.until,
-          fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
+          fmt::format("{}: {}", facts.detail, quoted_excerpt(order.reason, kOrderWordBytesMax)),
           done);
     case OrderKind::resume:
       return resume_host(facts.detail, done);
@@ -278,7 +278,7 @@ void DeviceOrders::retire(const Device& device, const Order& order, Facts facts,
   if (is_held_by_others(device)) return done(std::string(kUnreserve));
   if (device.saving) return done(std::string(kIsWritten));
   facts.retired =
-      fmt::format("{}: {}", order.purpose, printable_excerpt(order.reason, kOrderWordBytesMax));
+      fmt::format("{}: {}", order.purpose, quoted_excerpt(order.reason, kOrderWordBytesMax));
   const Event event{Trigger::operator_retire, 0, std::move(facts)};
   if (stage == Stage::available && !assessor_.is_unsure(address)) {
     return from_pool(address, event, is_kept_by_us(device), done,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "state/base/log.h"
+
 namespace reclaim {
 namespace {
 
@@ -12,6 +14,8 @@ using nvme::HardwareIdentity;
 using nvme::Match;
 
 // What somebody has edited so that it cannot be read tells nothing.
+constexpr std::size_t kTextBytesMax = 1024;  // of an identity
+
 HardwareIdentity noted(const std::string& text) {
   const auto identity = nvme::decode_hardware(text);
   return identity ? *identity : HardwareIdentity{};
@@ -21,22 +25,12 @@ std::string shown(const std::string& text) {
   return text.empty() ? "not known" : text;
 }
 
-// The journal has it under an operator's name: where it ends is seen, whatever it says.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "'";
-}
-
 std::string other_than_accepted(const std::string& serial, const std::string& hardware,
                                 const std::string& address, const std::string& found) {
   return fmt::format(
       "the order accepts {}, the drive in {} is {}; check it, then issue the order again",
-      serial.empty() ? quoted(hardware) : "serial " + quoted(serial), address,
-      found.empty() ? "not known" : quoted(found));
+      serial.empty() ? quoted_excerpt(hardware, kTextBytesMax) : "serial " + quoted_excerpt(serial, kTextBytesMax), address,
+      found.empty() ? "not known" : quoted_excerpt(found, kTextBytesMax));
 }
 
 // Cards are not exchanged as drives are: without Device Serial Numbers, which many do not have, the

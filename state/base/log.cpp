@@ -19,4 +19,13 @@ std::string printable_excerpt(std::string_view bytes, std::size_t bytes_max) {
   return out;
 }
 
+std::string quoted_excerpt(std::string_view bytes, std::size_t bytes_max) {
+  std::string out = "'";
+  for (const char c : printable_excerpt(bytes, bytes_max)) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
 }  // namespace reclaim

@@ -403,9 +403,12 @@ unit_mutant(steps_need_no_rule_of_their_own handlers handlers/api/api.cpp
 unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.OneUser*
   "one operator with tokens of two projects approves twice"
   [[word(call->who.user_domain_id));]] [[word(call->who.project_id));]])
-unit_mutant(a_service_approves_for_anybody handlers handlers/api/api.cpp ApiUnholdTest.AToken*
-  "whoever has a service's token and old tokens of others approves a hold as often as he likes"
-  [[!call->who.is_in_person()]] [[call->who.delegated]])
+unit_mutant(a_delegate_approves_for_anybody handlers handlers/api/api.cpp ApiUnholdTest.ADelegated*
+  "whoever acts by others' trusts approves a hold as often as he likes"
+  [[!call->who.is_in_person()]] [[!call->who.service_roles.empty()]])
+unit_mutant(beside_a_service handlers handlers/api/api.cpp ApiDisownTest.BesideAServices*
+  "whoever has a service's token and old tokens of others accepts drives in their names"
+  [[accepts_something(order) && !call->who.service_roles.empty()]] [[false]])
 unit_mutant(services_are_operators handlers handlers/api/policy.cpp ApiPolicyTest.WhatAccepts*
   "whoever has a compute host approves as two people on another, and accepts its drives"
   [[{"operator_api", "role:admin and not role:service"}]] [[{"operator_api", "role:admin"}]])

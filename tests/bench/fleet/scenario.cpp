@@ -95,10 +95,11 @@ void idle(Fleet& fleet, Figures& out, std::int64_t seconds) {
   out.add("idle_redis_by_command", most_frequent(before.redis.commands, after.redis.commands));
 }
 
-// What a worker does because of it is over, the surveys after 5 s and 30 s too.
+// As long as a periodic survey takes to come round, before and after: each has one of every host.
 void evacuate(Fleet& fleet, Figures& out, const std::vector<Place>& places) {
-  constexpr std::int64_t kSurveysS = 40;
+  constexpr std::int64_t kSurveysS = 60;
   say(fmt::format("{} events that name no host", places.size()));
+  pause_s(kSurveysS);  // the first surveys read everything
   const Moment before = fleet.now();
   pause_s(kSurveysS);
   const Moment idle = fleet.now();

@@ -126,6 +126,11 @@ class StandingInTheWay(EndToEnd):
         self.assertIn("ANOTHER", note)
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assert_reserved(made)
+        # A shell's variable that is not set is no option that was not given.
+        code, _, err = made.worker.command("device", "set", FIRST, "--enrol", "--serial", "")
+        self.assertNotEqual(code, 0)
+        self.assertIn("an empty value names nothing", err)
+        self.assertEqual(made.worker.field(FIRST, "device_state"), "error")
         code, _, err = made.worker.command("device", "set", FIRST, "--enrol")
         self.assertEqual(code, 0, err)
         self.assert_released(made)

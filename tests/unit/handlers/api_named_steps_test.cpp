@@ -58,6 +58,7 @@ TEST_F(ApiDisownTest, AReasonIsNeeded) {
     EXPECT_EQ(disown(record, body).status, 400) << body;
   }
   expect_refused(disown(record, R"({"reason": "sold", "force": true})"), 400, "'force'");
+  expect_refused(disown(record, R"({"reason": "a", "reason": "b"})"), 400, "not a second time");
   expect_refused(disown(record, R"({"reason": ")" + std::string(201, 'x') + R"("})"), 400,
                  "1 to 200 bytes");
 }
@@ -77,7 +78,8 @@ TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
   store.orders.clear();
   for (const std::string wrong :
        {R"({"reason": "old"})", R"({"as": "recycled"})", R"({"as": "gone", "reason": "old"})",
-        R"({"as": "recycled", "reason": "old", "force": true})"}) {
+        R"({"as": "recycled", "reason": "old", "force": true})",
+        R"({"as": "recycled", "as": "reused", "reason": "old"})"}) {
     expect_refused(send(record, "retire", wrong, "admin"), 400, "as");
   }
   expect_refused(send(record, "retire", body, "reader"), 403, "cyborg:device:retire");
@@ -85,6 +87,18 @@ TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
   for (const Record& each : {taken, busy}) {
     expect_refused(send(each, "retire", body, "admin"), 409, "a drive is retired while");
   }
+}
+
+// Each compute host has a service's token, and sees its tenants' and operators'.
+TEST_F(ApiDisownTest, BesideAServicesTokenNothingIsAccepted) {
+  tokens.known["beside"] = tokens.known["admin"];
+  tokens.known["beside"].service_roles = {"service"};
+  const Record& record = dirty();
+  expect_refused(disown(record, R"({"reason": "sold"})", "beside"), 403, "X-Service-Token");
+  expect_refused(send(record, "retire", R"({"as": "recycled", "reason": "old"})", "beside"), 403,
+                 "X-Service-Token");
+  expect_refused(send(record, "enrol", R"({"serial": "S1"})", "beside"), 403, "X-Service-Token");
+  EXPECT_TRUE(store.orders.empty());
 }
 
 TEST_F(ApiDisownTest, ForbiddenAndUnknown) {

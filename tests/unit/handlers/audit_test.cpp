@@ -209,7 +209,7 @@ TEST_F(Flooded, AnAbortAndAnEnrolmentAreToldByName) {
     world->conductor->take(order("clean", "mallory"));
     world->pass(500);
   }
-  EXPECT_EQ(told_of("said to be by mallory"), 31);
+  EXPECT_EQ(told_of("said to be by 'mallory'"), 31);
   world->conductor->take(proven("abort", "root@vm"));
   world->pass(500);
   EXPECT_EQ(told_of("operator root@vm"), 1);
@@ -236,7 +236,7 @@ TEST_F(Flooded, ACopyOfAnOrderProvesNothing) {
     world->pass(100);
   }
   EXPECT_EQ(told_of("operator root@vm"), 1);
-  EXPECT_GT(told_of("said to be by root@vm"), 1);
+  EXPECT_GT(told_of("said to be by 'root@vm'"), 1);
 }
 
 }  // namespace

@@ -197,8 +197,20 @@ TEST_F(Orders, ANameThatNothingProvesIsMarked) {
   forged.mac.clear();
   EXPECT_EQ(answer(forged), "");
   ASSERT_EQ(world->record().stage, Stage::error);
-  EXPECT_THAT(world->record().last_error, AllOf(HasSubstr("said to be by alice@controller-1"),
+  EXPECT_THAT(world->record().last_error, AllOf(HasSubstr("said to be by 'alice@controller-1'"),
                                                 Not(HasSubstr("operator alice"))));
+}
+
+// Where such a name ends is seen, whatever it says.
+TEST_F(Orders, ANameThatNothingProvesIsQuoted) {
+  fail();
+  world->drive().sanitize_ms = 10 * kMinuteMs;
+  EXPECT_EQ(answer(issued("clean")), "");
+  Order forged = issued("abort");
+  forged.mac.clear();
+  forged.who = "x'; operator alice@ops";
+  EXPECT_EQ(answer(forged), "");
+  EXPECT_THAT(world->record().last_error, HasSubstr(R"(said to be by 'x\'; operator alice@ops')"));
 }
 
 // So is the certificate.

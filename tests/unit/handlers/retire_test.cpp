@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kSaid = "returned-to-vendor: case 4711";
+constexpr std::string_view kSaid = "returned-to-vendor: 'case 4711'";
 
 struct Retire : ::testing::Test {
   Retire() {
@@ -108,6 +108,14 @@ TEST_F(Retire, ADriveOfThePoolIsReservedErasedAndCertified) {
   world->pass(kHourMs);
   expect_retired();
   EXPECT_EQ(world->erases, 1U);
+}
+
+TEST_F(Retire, WhereItsReasonEndsIsSeen) {
+  Order order = issued();
+  order.reason = "case 1; ordered by operator bob@Default";
+  EXPECT_EQ(answer(order), "");
+  EXPECT_EQ(world->record().retired,
+            "returned-to-vendor: 'case 1; ordered by operator bob@Default'");
 }
 
 TEST_F(Retire, NothingButAnEnrolmentTakesItBack) {
@@ -239,7 +247,7 @@ TEST_F(Retire, AWornDriveTellsBoth) {
   world->drive().unfit = true;
   EXPECT_EQ(answer(issued()), "");
   expect_retired();
-  EXPECT_TRUE(certificate_of("case 4711; health: 101 %"));
+  EXPECT_TRUE(certificate_of("case 4711'; health: 101 %"));
 }
 
 // It may be put into another bay of the host.
