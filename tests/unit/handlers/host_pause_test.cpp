@@ -63,7 +63,7 @@ struct HostPaused : ::testing::Test {
     EXPECT_EQ(world->record(slot).stage, Stage::pending_cleaning);
     EXPECT_THAT(world->record(slot).waiting_for, StartsWith(std::string(kPaused)));
     EXPECT_THAT(world->record(slot).waiting_for,
-                HasSubstr("by operator alice@controller-1: power work; `reclaim host resume"));
+                HasSubstr("by operator alice@controller-1: 'power work'; `reclaim host resume"));
     EXPECT_EQ(world->erases, 0U);
   }
 
@@ -87,7 +87,7 @@ TEST_F(HostPaused, StaysSoThoughItsWorkerIsStartedAgain) {
   world->start_worker();
   world->pass(30 * kMinuteMs);
   expect_waiting(1);
-  EXPECT_EQ(told().paused_by, "operator alice@controller-1: power work");
+  EXPECT_EQ(told().paused_by, "operator alice@controller-1: 'power work'");
 }
 
 TEST_F(HostPaused, IsResumedByAnOperator) {
