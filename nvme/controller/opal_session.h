@@ -1,7 +1,6 @@
 // A session with a TCG drive's Admin SP, opened with its PSID, as the bytes that are sent and
-// received: TCG Storage Core 2.01 (3.2.2 tokens, 3.2.3 packets, 5.1.5 status codes, 5.2.3 session
-// manager), Opal SSC 2.01 5.1.2 (Revert), Opal SSC Feature Set PSID. All numbers are big-endian.
-// Pure; thread: any.
+// received: TCG Storage Core 2.01 (5.1.5 status codes, 6.3 UIDs), Opal SSC 2.01, and its feature
+// set PSID. All numbers are big-endian. Pure; thread: any.
 #pragma once
 
 #include <array>

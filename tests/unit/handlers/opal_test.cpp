@@ -56,7 +56,7 @@ TEST_F(OpalLife, ARevertHasAnEntryOfItsOwnInTheJournal) {
     if (entry.event != AuditEvent::opal_reverted) continue;
     told += 1;
     EXPECT_EQ(entry.serial, world->drive().serial);
-    EXPECT_EQ(entry.instance, world->record().instance);
+    EXPECT_EQ(entry.instance, "instance-1");
     EXPECT_EQ(entry.detail, "TCG Opal was reverted by PSID; it was: a locking range is locked");
   }
   EXPECT_EQ(told, 1U);
