@@ -33,6 +33,7 @@ bool is_incident(AuditEvent event) {
     case AuditEvent::disowned:
     case AuditEvent::key_revoked:
     case AuditEvent::retired:
+    case AuditEvent::opal_reverted:
       return true;
     case AuditEvent::tenancy_seen:
     case AuditEvent::tenancy_ended:

@@ -8,6 +8,7 @@
 #include "config/door_files.h"
 #include "config/security.h"
 #include "nvme/command/file.h"
+#include "nvme/controller/psids.h"
 #include "nvme/firmware/image.h"
 #include "state/certificate/order_key.h"
 
@@ -23,6 +24,28 @@ bool check_apis_order_key(const std::string& path, std::ostream& out, std::ostre
   (not_ours ? out << "warning" : err << "error")
       << ": [security] order_key_file: " << key.error().what << '\n';
   return not_ours;
+}
+
+// What the steps of drives read.
+bool check_files_of_drives(const nvme::Options& nvme,
+                           const std::vector<config::Location>& images_at, std::ostream& err) {
+  bool good = true;
+  for (std::size_t i = 0; i < nvme.firmware.images.size(); ++i) {
+    const auto image = nvme::read_image(nvme.firmware, nvme.firmware.images[i]);
+    if (image) continue;
+    err << "error: "
+        << config::to_text({{images_at[i], "[nvme] firmware_images: " + image.error().what}})
+        << '\n';
+    good = false;
+  }
+  if (!nvme.psid_file.empty()) {
+    const auto psids = nvme::read_psids(nvme.psid_file, nvme.psid_owner);
+    if (!psids) {
+      err << "error: [nvme] psid_file: " << psids.error().what << '\n';
+      good = false;
+    }
+  }
+  return good;
 }
 
 }  // namespace
@@ -67,15 +90,7 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     err << "error: " << config::to_text({{section.at, digest.error().what}}) << '\n';
     good = false;
   }
-  for (std::size_t i = 0; i < settings.nvme.firmware.images.size(); ++i) {
-    const auto image = nvme::read_image(settings.nvme.firmware, settings.nvme.firmware.images[i]);
-    if (image) continue;
-    err << "error: "
-        << config::to_text(
-               {{settings.firmware_images_at[i], "[nvme] firmware_images: " + image.error().what}})
-        << '\n';
-    good = false;
-  }
+  good = check_files_of_drives(settings.nvme, settings.firmware_images_at, err) && good;
   // With a file that is wrong it is not known who claims what; and the API has no drives.
   const Status claims = good && request.purpose == config::Purpose::serve
                             ? check_claims_here(settings)

@@ -125,6 +125,13 @@ inline constexpr std::array kHostOptions = {
              "differs "
              "nothing is written, and the drive goes to 'error'. Read at the start; `reclaim "
              "config check` reads the files too. May be given several times."}),
+    kNvme.option<&Settings::nvme, &nvme::Options::psid_file>(
+        {.name = "psid_file",
+         .help = "A file of root's, which nobody else may read, with a line for each drive: its "
+                 "serial number, a blank, and the PSID on its label; '#' begins a comment. Where a "
+                 "tenant locked or owns a drive by TCG Opal, nvme.reset_controller_state reverts "
+                 "it by its PSID, once, before it is erased. Without a line for it such a drive "
+                 "goes to 'error'. Read when it is needed; `reclaim config check` reads it too."}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(
         {.name = "max_parallel",
          .fallback = "8",

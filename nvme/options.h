@@ -2,6 +2,8 @@
 // data, copied into each object that needs it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -81,6 +83,9 @@ struct Options {
   // How long a survey waits for drives to say what they are; who has not answered by then is told
   // of without it, and not asked again while the command hangs.
   std::int64_t discovery_timeout_ms = 5'000;
+
+  std::string psid_file;  // of nvme/controller/psids.h; empty: none
+  uid_t psid_owner = 0;   // whose it has to be
 
   CommandOptions command;    // of operators' own steps
   FirmwareOptions firmware;  // put back where a drive's differs

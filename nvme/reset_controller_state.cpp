@@ -7,6 +7,8 @@
 
 #include "nvme/clean_steps.h"
 #include "nvme/controller/admin_change.h"
+#include "nvme/controller/opal_revert.h"
+#include "nvme/controller/psids.h"
 #include "nvme/controller/residue.h"
 #include "nvme/host/device_memory.h"
 
@@ -57,8 +59,58 @@ Status reset_surface(const DriveContext& drive, const ResidueReset& reset) {
                          timeout_ms);
     case ResidueReset::Kind::self_test:
       return abort_self_test(controller, timeout_ms);
+    case ResidueReset::Kind::block_sid:
+      return block_sid(controller, timeout_ms);
   }
   return Error{Errc::invalid, "no such reset"};
+}
+
+// The drive as it is now, and what that means.
+struct Look {
+  ControllerState state;
+  ResidueJudgement judgement;
+};
+
+Result<Look> look_at(const DriveContext& drive, const StepRequest& request,
+                     const ControllerState* yardstick, const Patience& patience) {
+  auto found = controller_state(drive, patience);
+  if (!found) return failed(found.error());
+  ResidueJudgement judgement =
+      judge_surfaces(*found, yardstick, drive.claim.rules(), request.method, request.accept_found);
+  return Look{*std::move(found), std::move(judgement)};
+}
+
+// What of TCG Opal there was, in words.
+std::string opal_found(const ResidueJudgement& judgement) {
+  std::vector<std::string> all;
+  for (const StepFinding& each : judgement.findings) {
+    if (each.surface == "opal") all.push_back(each.found);
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+// Where a lock or an owner of TCG Opal is all that quarantines it: reverts it once, if there is a
+// PSID of it. True: that was done, and what came of it is to be looked at.
+Result<bool> revert_opal(const DriveContext& drive, const Look& look, const Patience& patience,
+                         StopFlag& stop) {
+  const std::string& path = drive.options.psid_file;
+  if (!look.judgement.revertible || path.empty()) return false;
+  const std::string why = opal_found(look.judgement);
+  const auto psids = read_psids(path, drive.options.psid_owner);
+  if (!psids) return Error{Errc::failed, fmt::format("opal: {}; {}", why, psids.error().what)};
+  const auto psid = psids->find(drive.claim.identity().serial);
+  if (psid == psids->end()) return false;
+  if (auto going = patience.check(); !going) return std::move(going).error();
+  if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
+  drive.log.warning(log_name::kNvme,
+                    fmt::format("{}: its TCG Opal is reverted by PSID, which destroys all its data",
+                                to_string(drive.claim.sys().address)),
+                    {{"why", why}});
+  const auto done = revert_by_psid(drive.claim.controller_fd(), drive.options.admin_timeout_ms,
+                                   patience, stop, look.state.opal.com_id, psid->second);
+  if (done) return true;
+  if (done.error().code == Errc::cancelled) return done.error();
+  return Error{Errc::failed, fmt::format("opal: {}; {}", why, done.error().what)};
 }
 
 }  // namespace
@@ -81,12 +133,25 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
   if (!baseline) return baseline.error();
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
   const Patience patience = patience_of(drive, request, stop);
-  const auto found = controller_state(drive, patience);
-  if (!found) return failed(found.error());
-  ResidueJudgement judgement =
-      judge_surfaces(*found, yardstick, drive.claim.rules(), request.method, request.accept_found);
-  if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
-  if (judgement.resets.empty()) return StepReport{std::move(judgement.findings)};
+  auto look = look_at(drive, request, yardstick, patience);
+  if (!look) return std::move(look).error();
+  const auto reverted = revert_opal(drive, *look, patience, stop);
+  if (!reverted) return reverted.error();
+  StepReport report;
+  if (*reverted) {
+    report.reverted = opal_found(look->judgement);
+    report.findings.push_back({"opal", "reverted by PSID; it was: " + report.reverted, true});
+    look = look_at(drive, request, yardstick, patience);
+    if (!look) return std::move(look).error();
+  }
+  const ResidueJudgement& judgement = look->judgement;
+  if (!judgement.quarantine.empty()) {
+    const Error error = quarantined(judgement.quarantine);
+    return *reverted ? error.wrap("after a revert of TCG Opal by PSID") : error;
+  }
+  report.findings.insert(report.findings.end(), judgement.findings.begin(),
+                         judgement.findings.end());
+  if (judgement.resets.empty()) return report;
 
   if (stop.requested()) return Error{Errc::cancelled, "stopped before the controller was reset"};
   if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
@@ -100,10 +165,9 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
     if (!done) refused.push_back(fmt::format("{}: {}", reset.surface, done.error().what));
   }
   // What counts is what the drive says now.
-  const auto left = controller_state(drive, patience);
-  if (!left) return failed(left.error());
-  const ResidueJudgement again =
-      judge_surfaces(*left, yardstick, drive.claim.rules(), request.method, request.accept_found);
+  const auto left = look_at(drive, request, yardstick, patience);
+  if (!left) return left.error();
+  const ResidueJudgement& again = left->judgement;
   if (!again.quarantine.empty()) return quarantined(again.quarantine);
   if (!again.resets.empty()) {
     for (const ResidueReset& reset : again.resets) {
@@ -116,7 +180,7 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
                              "again; if that fails too, replace it",
                              fmt::join(refused, "; "))};
   }
-  return StepReport{std::move(judgement.findings)};
+  return report;
 }
 
 }  // namespace reclaim::nvme

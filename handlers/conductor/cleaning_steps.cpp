@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/evidence.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "nvme/controller/controller_state.h"
+#include "nvme/controller/residue.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
@@ -133,6 +135,12 @@ void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch
                              {{"detail", finding.found}});
   }
   const Record& record = context_.record_of(address);
+  if (!report->reverted.empty()) {
+    AuditEntry told = audit_entry(AuditEvent::opal_reverted, record,
+                                  "TCG Opal was reverted by PSID; it was: " + report->reverted);
+    told.at = context_.ports.clock.now().wall;
+    audits_.keep(address, {told}, false);
+  }
   Facts facts = said(fmt::format("{}: {}", name, summary(*report)));
   facts.findings = with_findings(record.findings, name, *report);
   if (record.stage == Stage::concluding) return note_findings(address, epoch, std::move(facts));
@@ -314,9 +322,17 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         if (!report->unfit.empty() || !retired.empty()) {
           return keep_out(address, epoch, retired, *report, std::move(facts));
         }
+        const auto left = nvme::decode_controller_state(report->enrolment);
+        const auto before = nvme::decode_controller_state(context_.record_of(address).enrolment);
+        // Its steps may have been before a restart of the host.
+        if (left && before && nvme::lost_block(before->opal, left->opal)) {
+          return context_.answer(
+              address, epoch, Trigger::verify_failed,
+              said("opal: the SID was blocked at enrolment and is not after the erase, so that a "
+                   "tenant could own and lock the drive; clean the device again, which blocks it"));
+        }
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
-        const auto left = nvme::decode_controller_state(report->enrolment);
         if (left) facts.firmware = left->firmware_revision;  // which may have been put back
         const std::size_t next = erase_index(context_.record_of(address).plan) + 1;
         const bool more = next < context_.record_of(address).plan.size();

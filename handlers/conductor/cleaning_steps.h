@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "handlers/conductor/audit_keeper.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/ledger_gate.h"
@@ -20,9 +21,14 @@ namespace reclaim {
 // Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
 class CleaningSteps final {
  public:
-  CleaningSteps(const ConductorContext& context, LedgerGate& ledger, RecordWriter& writer,
-                OperatorSteps& own, const DriveClaims& claims)
-      : context_(context), ledger_(ledger), writer_(writer), own_(own), claims_(claims) {}
+  CleaningSteps(const ConductorContext& context, LedgerGate& ledger, AuditKeeper& audits,
+                RecordWriter& writer, OperatorSteps& own, const DriveClaims& claims)
+      : context_(context),
+        ledger_(ledger),
+        audits_(audits),
+        writer_(writer),
+        own_(own),
+        claims_(claims) {}
 
   // The step that the record names. Each can be run again, so that an interrupted cleaning begins
   // with the first one.
@@ -52,6 +58,7 @@ class CleaningSteps final {
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
+  AuditKeeper& audits_;
   RecordWriter& writer_;
   OperatorSteps& own_;
   const DriveClaims& claims_;

@@ -86,7 +86,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_, audits_,
           [this](const PciAddress& address) { return device_orders_.maintenance_begins(address); }),
       own_steps_(context_, writer_),
-      steps_(context_, ledger_, writer_, own_steps_, claims_),
+      steps_(context_, ledger_, audits_, writer_, own_steps_, claims_),
       recheck_(context_, fence_, arqs_, admissions_, steps_),
       release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_, recheck_),
       assessor_(context_, devices_,

@@ -79,6 +79,7 @@ struct OpalState {
   bool sid_known = false;    // the Block SID feature is there and says the next two
   bool sid_changed = false;  // the SID is not the manufacturer's: somebody owns the drive
   bool sid_blocked = false;
+  std::uint16_t com_id = 0;  // for sessions; 0: it tells none. Not of an enrolment: not encoded
   friend bool operator==(const OpalState&, const OpalState&) = default;
 };
 

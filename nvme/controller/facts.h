@@ -257,6 +257,7 @@ struct StepFinding {
 
 struct StepReport {
   std::vector<StepFinding> findings;
+  std::string reverted = {};  // what a revert of TCG Opal by PSID ended; empty: there was none
 };
 
 struct VerifyReport {

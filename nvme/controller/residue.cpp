@@ -24,6 +24,7 @@ struct Judge {
   const Rules& rules;
   bool accept_found;
   ResidueJudgement out;
+  std::size_t by_owner = 0;  // of what quarantines it: what an owner of TCG Opal did
 
   void tell(std::string_view surface, std::string found) {
     out.findings.push_back(StepFinding{std::string(surface), std::move(found), false});
@@ -123,9 +124,14 @@ void judge_firmware(Judge& judge) {
 
 void judge_opal(Judge& judge) {
   constexpr std::string_view kRevert =
-      "unlock it, or revert the drive with the PSID on its label (`sedutil-cli --yesIREALLYWANTto"
-      "ERASEALLmydatausingthePSID`), then clean the device again";
+      "write its serial number and the PSID on its label into the file of [nvme] psid_file, or "
+      "unlock it, then clean the device again";
   const OpalState& opal = judge.now.opal;
+  if (judge.enrolled != nullptr && lost_block(judge.enrolled->opal, opal)) {
+    judge.reset(ResidueReset{ResidueReset::Kind::block_sid, "opal"},
+                "the SID was blocked at enrolment and was not any more; it is blocked until the "
+                "next power cycle");
+  }
   if (!opal.supported) return judge.tell("opal", "not supported");
   const std::size_t before = judge.out.quarantine.size();
   if (opal.locked) {
@@ -152,9 +158,19 @@ void judge_opal(Judge& judge) {
         "opal", "the SID has an owner, and no enrolment baseline tells whether a tenant took it",
         fmt::format("{}; otherwise {}", kAcceptIt, kRevert));
   }
+  // What an owner of the enrolment set is not taken from him; nor is it where no more is known than
+  // that there is one.
+  const bool taken = opal.locked || opal.locking_enabled || opal.mbr_enabled ||
+                     (judge.enrolled != nullptr && opal.sid_changed);
+  if (taken && !sid_was_changed) judge.by_owner = judge.out.quarantine.size() - before;
   if (judge.out.quarantine.size() != before) return;
-  judge.tell("opal", fmt::format("not locked{}{}", opal.sid_changed ? ", the SID has an owner" : "",
-                                 opal.sid_blocked ? ", the SID is blocked" : ""));
+  const bool may_be_taken = opal.sid_known && !opal.sid_changed && !opal.sid_blocked;
+  judge.tell("opal",
+             fmt::format("not locked{}{}{}", opal.sid_changed ? ", the SID has an owner" : "",
+                         opal.sid_blocked ? ", the SID is blocked" : "",
+                         may_be_taken ? ", the SID has no owner and is not blocked: a "
+                                        "tenant can own and lock the drive"
+                                      : ""));
 }
 
 void judge_rpmb(Judge& judge) {
@@ -473,7 +489,12 @@ ResidueJudgement judge_surfaces(const ControllerState& now, const ControllerStat
   judge.tell("not_looked_at",
              "vital product data (NVMe-MI); the persistent event, telemetry and error logs, which "
              "no erase clears; vendor specific features and logs; the firmware itself");
+  judge.out.revertible = judge.by_owner != 0 && judge.by_owner == judge.out.quarantine.size();
   return std::move(judge.out);
+}
+
+bool lost_block(const OpalState& before, const OpalState& now) {
+  return before.sid_blocked && !now.sid_blocked && !now.sid_changed;
 }
 
 }  // namespace reclaim::nvme

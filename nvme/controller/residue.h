@@ -19,6 +19,7 @@ struct ResidueReset {
     reservation,    // register and clear those of `nsid`
     feature,        // `feature` of `nsid` to `value`, saved where `save`
     self_test,      // abort it
+    block_sid,      // until the next power cycle
   };
   Kind kind = Kind::self_test;
   std::string surface;
@@ -35,6 +36,9 @@ struct ResidueJudgement {
   std::vector<StepFinding> findings;
   std::vector<ResidueReset> resets;     // possible where nothing quarantines the drive
   std::vector<std::string> quarantine;  // sentences: surface, what was found, what to do
+  // All that quarantines it is a lock or an owner of TCG Opal that came since: a revert by PSID may
+  // put it right.
+  bool revertible = false;
 };
 
 // `enrolled` is nullptr where the drive has no baseline yet: then only what is wrong by itself is
@@ -45,5 +49,8 @@ struct ResidueJudgement {
 [[nodiscard]] ResidueJudgement judge_surfaces(const ControllerState& now,
                                               const ControllerState* enrolled, const Rules& rules,
                                               EraseMethod method, bool accept_found = false);
+
+// Whether the SID was blocked and is not any more, so that a tenant could own and lock the drive.
+[[nodiscard]] bool lost_block(const OpalState& before, const OpalState& now);
 
 }  // namespace reclaim::nvme

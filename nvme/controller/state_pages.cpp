@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "nvme/controller/bytes.h"
 
@@ -235,6 +236,9 @@ Result<OpalState> parse_level0(std::span<const std::byte> page) {
   constexpr std::size_t kHeaderBytes = 48;
   constexpr std::uint16_t kLocking = 0x0002;
   constexpr std::uint16_t kBlockSid = 0x0402;
+  // Opal 1 and 2, Opalite, Pyrite 1 and 2, Ruby: each begins with its base ComID.
+  constexpr std::array<std::uint16_t, 6> kWithComId = {0x0200, 0x0203, 0x0301,
+                                                       0x0302, 0x0303, 0x0304};
   if (auto size = check_size(page, kHeaderBytes, kName); !size) return std::move(size).error();
   OpalState opal;
   // The length does not count itself.
@@ -264,6 +268,9 @@ Result<OpalState> parse_level0(std::span<const std::byte> page) {
       opal.sid_known = true;
       opal.sid_changed = (flags & 0x01U) != 0;
       opal.sid_blocked = (flags & 0x02U) != 0;
+    } else if (std::count(kWithComId.begin(), kWithComId.end(), code) != 0 && bytes >= 2 &&
+               opal.com_id == 0) {
+      opal.com_id = load_be<std::uint16_t>(rest, 4);
     }
     at += 4 + bytes;
   }

@@ -84,7 +84,7 @@ Result<std::string> read_secret(const std::string& path) {
   const bool known = ::fstat(file->fd(), &info) == 0;
   if (known && !is_secret(info.st_mode, info.st_uid, info.st_gid, ::geteuid(), ::getegid())) {
     return Error{Errc::invalid,
-                 fmt::format("{}: others than its owner may read this private key (mode {:04o}): "
+                 fmt::format("{}: others than its owner may read this secret (mode {:04o}): "
                              "chmod 600 it (640 where it is root's, and its group the service's "
                              "own), and consider a new one",
                              path, info.st_mode & 07777U)};

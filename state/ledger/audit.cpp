@@ -19,10 +19,10 @@ namespace {
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
-constexpr auto kNames = enum_names<AuditEvent::retired>(
+constexpr auto kNames = enum_names<AuditEvent::opal_reverted>(
     "tenancy_seen", "tenancy_ended", "quarantined", "released_elsewhere", "reserved_again",
     "enrolled", "maintenance", "key_endorsed", "enrol_refused", "disowned", "key_revoked",
-    "retired");
+    "retired", "opal_reverted");
 
 Result<AuditEvent> parse_event(std::string_view text) {
   if (const auto event = kNames.find(text)) return *event;

@@ -26,6 +26,7 @@ enum class AuditEvent : std::uint8_t {
   disowned,            // an operator let it go, as it is; `detail` says who, and why
   key_revoked,         // a signing key proves nothing from an entry on; `detail` says why
   retired,             // an operator has it erased and never given back; `detail` says who, and why
+  opal_reverted,       // by PSID, since it was locked or owned; `detail` says how
 };
 
 [[nodiscard]] std::string_view to_string(AuditEvent event);

@@ -94,7 +94,34 @@ TEST_F(SurfacesTest, OpalRangesLockWithThePower) {
   EXPECT_EQ(sanitize(kBlock).status, kAccessDenied);
 }
 
-TEST_F(SurfacesTest, BlockSidHoldsUntilThePowerGoes) {
+// As a session of nobody was sent to a drive: in the examples of pyusb 1.0, docs/examples.
+TEST_F(SurfacesTest, ASessionIsFramedAsOnTheWire) {
+  state_.security.opal = true;
+  const std::vector<std::uint8_t> traced = {
+      0, 0, 0,    0,    0x07, 0xfe, 0,    0,    0,    0,    0,    0,    0,    0, 0,    0,    0,
+      0, 0, 0x50, 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0, 0,    0,    0,
+      0, 0, 0,    0,    0,    0,    0,    0,    0,    0x38, 0,    0,    0,    0, 0,    0,    0,
+      0, 0, 0,    0,    0x29, 0xf8, 0xa8, 0,    0,    0,    0,    0,    0,    0, 0xff, 0xa8, 0,
+      0, 0, 0,    0,    0,    0xff, 0x02, 0xf0, 0x83, 0x01, 0x2e, 0x13, 0xa8, 0, 0,    0x02, 0x05,
+      0, 0, 0,    0x01, 0x01, 0xf1, 0xf9, 0xf0, 0,    0,    0,    0xf1};
+  std::vector<std::byte> data(512);
+  std::memcpy(data.data(), traced.data(), traced.size());
+  const std::uint32_t com_id = 1U << 24U | 0x07feU << 8U;
+  const auto send = [&] {
+    return admin({.opcode = nvme_admin_security_send, .cdw10 = com_id, .cdw11 = 512, .data = data})
+        .status;
+  };
+  ASSERT_EQ(send(), kSuccess);
+  EXPECT_EQ(state_.security.host_session, 0x012e13U);
+  EXPECT_NE(state_.security.session, 0U);
+  EXPECT_FALSE(state_.security.by_psid);
+  data[19] = std::byte{0x51};
+  EXPECT_EQ(send(), kInvalidField) << "a length that does not fit the others";
+  Controller(state_, media_, now_).reset();
+  EXPECT_EQ(state_.security.session, 0U);
+}
+
+TEST_F(SurfacesTest, BlockSidHoldsUntilThePowerGoesOrAsItIsTold) {
   state_.security.opal = true;
   const std::uint32_t block_sid = 2U << 24U | 5U << 8U;
   std::vector<std::byte> data(512);
@@ -103,6 +130,12 @@ TEST_F(SurfacesTest, BlockSidHoldsUntilThePowerGoes) {
   Controller(state_, media_, now_).reset();
   EXPECT_TRUE(state_.security.sid_blocked);
   Controller(state_, media_, now_).power_loss();
+  EXPECT_FALSE(state_.security.sid_blocked);
+  data[0] = std::byte{1};  // Clear Events: hardware reset
+  ASSERT_EQ(admin({.opcode = nvme_admin_security_send, .cdw10 = block_sid, .data = data}).status,
+            kSuccess);
+  EXPECT_TRUE(state_.security.sid_blocked);
+  Controller(state_, media_, now_).reset();
   EXPECT_FALSE(state_.security.sid_blocked);
 }
 

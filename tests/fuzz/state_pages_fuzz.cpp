@@ -9,6 +9,7 @@
 
 #include "nvme/controller/health.h"
 #include "nvme/controller/namespace_layout.h"
+#include "nvme/controller/opal_session.h"
 #include "nvme/controller/residue.h"
 #include "nvme/controller/state_pages.h"
 #include "state/base/check.h"
@@ -53,13 +54,16 @@ void parse_all(std::span<const std::byte> bytes) {
   static_cast<void>(parse_boot_header(bytes).ok());
   static_cast<void>(parse_security_protocols(bytes).ok());
   if (const auto opal = parse_level0(bytes)) state.opal = *opal;
+  const auto answer = parse_opal_answer(bytes, 0x07fe);
+  if (answer) CHECK(!answer->pending || answer->status == 0);
   const std::array<std::byte, 16> nonce{};
   static_cast<void>(parse_rpmb_counter(bytes, nonce).ok());
   if (!state.namespaces.empty()) {
     static_cast<void>(parse_reservations(bytes, state.namespaces.front()).ok());
   }
   judge(state, nullptr);
-  state.can_sanitize = false;  // not encoded
+  state.can_sanitize = false;  // not encoded, as the next
+  state.opal.com_id = 0;
   const auto back = decode_controller_state(encode_controller_state(state));
   CHECK(back.ok() && *back == state);
   judge(state, &*back);

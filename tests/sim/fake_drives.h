@@ -74,6 +74,9 @@ struct Drive {
   std::uint32_t class_code = 0x010802;    // another one: no drive
   [[nodiscard]] bool is_nvme() const { return class_code == 0x010802; }
   std::vector<std::string> signatures;  // of what somebody once wrote to it
+  std::string reverted;                 // what a revert by PSID ended, of the next step that looks
+  std::string enrolled_as;              // its enrolment, where it is not the usual one
+  std::string left_as;                  // the one that its next verification tells
 };
 
 // A drive's media is changed by somebody of the host or a guest.

@@ -24,7 +24,8 @@ std::uint32_t cdw10_of(nvme::EraseMethod method) {
 }
 
 std::string enrolment_of(const Drive& drive) {
-  return fmt::format("{{\"serial\":\"{}\"}}", drive.serial);
+  return drive.enrolled_as.empty() ? fmt::format("{{\"serial\":\"{}\"}}", drive.serial)
+                                   : drive.enrolled_as;
 }
 
 }  // namespace
@@ -73,7 +74,10 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
   if (request.step == nvme::DriveStep::reset_controller_state && drive->locked) {
     return refuse(Error{Errc::failed, "opal: locked by a tenant; revert it with its PSID"});
   }
-  if (request.step == nvme::DriveStep::reset_controller_state) drive->changed_by = 0;
+  if (request.step == nvme::DriveStep::reset_controller_state) {
+    drive->changed_by = 0;
+    report.reverted = std::exchange(drive->reverted, "");
+  }
   if (request.step == nvme::DriveStep::reset_namespaces) {
     if (on_touch) on_touch(address, "reset_namespaces");
     report.findings.push_back({"namespaces", "one hidden", drive->hidden_owner != 0});
@@ -409,7 +413,7 @@ void FakeDrives::verify_when_read(const PciAddress& address, std::uint64_t op,
   report.global_data_erased = drive->global_data_erased;
   report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
   report.expectation = "changed";
-  report.enrolment = enrolment_of(*drive);
+  report.enrolment = drive->left_as.empty() ? enrolment_of(*drive) : drive->left_as;
   report.capacity_bytes = kWholeBytes;
   if (report.samples_counted == 0 || report.samples_unchanged != 0 || report.canaries_found != 0 ||
       (sanitized && !report.global_data_erased)) {

@@ -15,7 +15,9 @@ features   feature=FID:VALUE (current and saved) feature_current= feature_saved=
 reserve    reservation=NSID:TYPE:KEY[:HOSTID] (of another host; TYPE 0 = registered only)|off
            reservation_persists=NSID:0|1
 security   opal=0|1 opal_enabled= opal_locked= opal_mbr= opal_mbr_done= opal_sid_set=
-           opal_block_sid= opal_sid_blocked= (0|1)  rpmb=UNITS rpmb_key=0|1 rpmb_counter=
+           opal_block_sid= opal_sid_blocked= opal_block_ends= opal_reverts_nothing= (0|1)
+           opal_psid=32 CHARACTERS opal_answers_after=0..31
+           rpmb=UNITS rpmb_key=0|1 rpmb_counter=
 boot       boot_partition=SIZE (128K units; 0 = none) boot_seed=0|1:SEED boot_active=0|1
 lockdown   lockdown=OPCODE|off lockdown_feature=FID|off
 self-test  self_test=0|1|2 self_test_ms=
@@ -135,6 +137,15 @@ Apply opal(bool SecurityState::*member) {
   };
 }
 
+Status opal_psid(DriveState& state, const Setting& setting) {
+  std::array<char, 32>& psid = state.security.psid;
+  if (setting.value.size() != psid.size()) return bad(setting, "32 characters");
+  state.security.opal = true;
+  state.capabilities.oacs |= kOacsSecurity;
+  std::copy(setting.value.begin(), setting.value.end(), psid.begin());
+  return Ok{};
+}
+
 Status rpmb(DriveState& state, const Setting& setting) {
   std::uint32_t units = 0;
   if (!number(setting, units).ok() || units > 7) return bad(setting, "0..7 units");
@@ -236,6 +247,10 @@ void add_security(SettingTable& table) {
   table["opal_sid_set"] = opal(&SecurityState::sid_set);
   table["opal_block_sid"] = opal(&SecurityState::block_sid);
   table["opal_sid_blocked"] = opal(&SecurityState::sid_blocked);
+  table["opal_block_ends"] = opal(&SecurityState::block_ends);
+  table["opal_reverts_nothing"] = opal(&SecurityState::reverts_nothing);
+  table["opal_psid"] = opal_psid;
+  table["opal_answers_after"] = [](auto& s, auto& v) { return few(v, s.security.answers_after); };
   table["rpmb"] = rpmb;
   table["rpmb_key"] = [](auto& s, auto& v) { return flag(v, s.security.rpmb_key); };
   table["rpmb_counter"] = [](auto& s, auto& v) { return number(v, s.security.rpmb_counter); };

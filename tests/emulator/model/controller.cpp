@@ -130,6 +130,10 @@ void Controller::reset() {
   state_.host_id = {};
   state_.host_id_extended = false;
   if (state_.self_test.running == kShortSelfTest) end_self_test(NVME_ST_RESULT_CLR);
+  SecurityState& security = state_.security;
+  security.session = 0;
+  security.answer_bytes = 0;
+  security.sid_blocked = security.sid_blocked && !security.block_ends;
   reset_firmware(false);
 }
 
@@ -142,6 +146,7 @@ void Controller::power_loss() {
   state_.lockdown = LockdownState{};
   SecurityState& security = state_.security;
   security.sid_blocked = false;
+  security.psid_tries = 0;
   security.mbr_done = false;
   security.locked = security.locked || security.locking_enabled;  // ranges lock on reset
   reset_reservations(true);

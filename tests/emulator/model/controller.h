@@ -112,6 +112,10 @@ class Controller final {
   void level0_discovery(std::span<std::byte> page) const;
   Completion rpmb_answer(std::span<std::byte> frame);
 
+  // opal.cpp
+  Completion opal_send(const Command& command);
+  std::size_t opal_answer(std::span<std::byte> page);  // of how many bytes it is
+
   // surfaces.cpp
   [[nodiscard]] std::vector<std::byte> boot_partition_log(std::uint32_t partition) const;
   [[nodiscard]] std::vector<std::byte> lockdown_log(std::uint32_t selected) const;

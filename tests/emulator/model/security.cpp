@@ -68,8 +68,8 @@ void Controller::level0_discovery(std::span<std::byte> page) const {
       1U | (security.locking_enabled ? 2U : 0U) | (security.locked ? 4U : 0U) | 8U |
       (security.mbr_enabled ? 16U : 0U) | (security.mbr_done ? 32U : 0U));
   const auto opal = feature(0x0203, 1, 16);
-  opal[0] = std::byte{0x07};  // base ComID 07FEh
-  opal[1] = std::byte{0xfe};
+  opal[0] = static_cast<std::byte>(kOpalComId >> 8U);
+  opal[1] = static_cast<std::byte>(kOpalComId & 0xffU);
   opal[3] = std::byte{1};  // number of ComIDs
   opal[6] = std::byte{4};  // Locking SP admins
   opal[8] = std::byte{9};  // users
@@ -112,7 +112,11 @@ Completion Controller::security_send(const Command& command) {
       security.opal && security.block_sid) {
     if (security.sid_set) return Completion{kInvalidField, 0};  // an owned drive takes no block
     security.sid_blocked = true;
+    security.block_ends = !command.data.empty() && (command.data[0] & std::byte{1}) != std::byte{0};
     return Completion{};
+  }
+  if (protocol_of(command) == kProtocolTcg && specific_of(command) == kOpalComId && security.opal) {
+    return opal_send(command);
   }
   const std::uint32_t targets = state_.capabilities.rpmbs & 7U;
   if (protocol_of(command) != kProtocolNvme || specific_of(command) != kSpecificRpmb ||
@@ -145,6 +149,9 @@ Completion Controller::security_receive(const Command& command) {
   if (protocol == kProtocolTcg && specific == kComIdDiscovery && state_.security.opal) {
     level0_discovery(page);
     return answer(command, page);
+  }
+  if (protocol == kProtocolTcg && specific == kOpalComId && state_.security.opal) {
+    return answer(command, std::span(page).first(opal_answer(page)));
   }
   if (protocol == kProtocolNvme && specific == kSpecificRpmb && rpmb) {
     const std::span<std::byte> frame = std::span(page).first<kFrameBytes>();

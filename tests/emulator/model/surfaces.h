@@ -9,6 +9,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint32_t kRegistrantsMax = 8;
+inline constexpr std::uint16_t kOpalComId = 0x07fe;    // the base ComID
 inline constexpr std::uint32_t kSelfTestResults = 20;  // of log page 06h
 
 struct Registrant {
@@ -26,17 +27,29 @@ struct ReservationState {
   std::array<Registrant, kRegistrantsMax> registrants;
 };
 
-// TCG storage (security protocol 01h, ComID 1: Level 0 discovery) and RPMB (security protocol EAh).
+// TCG storage (security protocol 01h, ComID 1: Level 0 discovery; opal.cpp: sessions) and RPMB
+// (security protocol EAh).
 struct SecurityState {
   bool opal;             // has a TPer with the Opal SSC v2
   bool locking_enabled;  // the Locking SP is activated: somebody took ownership
   bool locked;           // at least one range is locked
   bool mbr_enabled;
   bool mbr_done;
-  bool sid_set;      // the SID's credential is no longer the MSID
-  bool block_sid;    // has the Block SID feature
-  bool sid_blocked;  // SID authentication is blocked until a power cycle
-  bool rpmb_key;     // the authentication key is programmed: for ever
+  bool sid_set;               // the SID's credential is no longer the MSID
+  bool block_sid;             // has the Block SID feature
+  bool sid_blocked;           // SID authentication is blocked until a power cycle
+  bool block_ends;            // or until a reset: Clear Events of the command that blocked it
+  bool reverts_nothing;       // a fault: it says that it reverted, and is as it was
+  std::array<char, 32> psid;  // first byte 0: it has none
+  std::uint8_t psid_tries;    // wrong ones since the power came; at 5 it is barred
+  std::uint32_t session;      // our number of the open session; 0: none is
+  std::uint32_t host_session;
+  bool by_psid;                // it is of the authority PSID
+  std::uint8_t answers_after;  // so many answers of each method are "not yet"
+  std::uint8_t answer_waits;
+  std::uint8_t answer_bytes;  // the payload that is not fetched yet
+  std::array<std::uint8_t, 64> answer;
+  bool rpmb_key;  // the authentication key is programmed: for ever
   std::uint32_t rpmb_counter;
   std::uint16_t rpmb_request;  // the last request sent and not yet answered; 0 = none
   std::uint8_t rpmb_target;

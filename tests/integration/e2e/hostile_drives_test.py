@@ -17,7 +17,7 @@ import unittest
 import uuid
 
 from case import SEED, EndToEnd, Programs, Setting, domain, services, tear_down_services
-from hostile_table import ERROR, IMAGED, RELEASED, ROWS, WAITS
+from hostile_table import ERROR, IMAGED, NO_PSID, PSID, RELEASED, ROWS, WAITS
 from placement_door import PlacementDoor
 from reported_drives import write_pages
 from services import RESOURCE_CLASS
@@ -73,12 +73,21 @@ class HostileDrives(EndToEnd):
     def write_config(self, **settings):
         self.made.worker.write_config(
             "[nvme]\nmax_parallel = %d\nstall_timeout_s = 30\ncleanup_timeout = 120\n"
-            "firmware_images = %s\n" % (PARALLEL, json.dumps(self.image())), **settings)
+            "firmware_images = %s\npsid_file = %s\n" %
+            (PARALLEL, json.dumps(self.image()), self.psid_file()), **settings)
 
     def pages_of(self, row):
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)
         return write_pages(row.reported, folder) if row.reported else {}
+
+    def psid_file(self):
+        path = os.path.join(self.made.host.root, "psids")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            for number, row in enumerate(self.rows):
+                if row.psid:
+                    print("HOSTILE%02d" % number, row.psid, "# " + row.name, file=file)
+        return path
 
     def image(self):
         path = os.path.join(self.made.host.root, "image.bin")
@@ -112,6 +121,7 @@ class HostileDrives(EndToEnd):
         self.assert_none_wrong()
         self.change_policies()
         self.assert_none_wrong()
+        self.assert_no_psid_is_told()
 
     # the life of a drive
 
@@ -232,6 +242,18 @@ class HostileDrives(EndToEnd):
             self.tell(number, row, "was erased while its guest had it")
         if not row.words or not re.search(row.words, error):
             self.tell(number, row, "does not say %r" % row.words)
+
+    def assert_no_psid_is_told(self):
+        code, audit, err = self.made.worker.command("audit", "list", "-f", "json")
+        self.assertEqual(code, 0, err)
+        for row in self.rows:
+            if row.psid == PSID:
+                self.assertIn("reverted by PSID", audit)
+        records = [self.made.worker.command("device", "show", address_of(number), "-f", "json")[1]
+                   for number in range(len(self.rows))]
+        told = [audit, self.made.worker.log_text(), json.dumps(self.made.worker.certificates()),
+                *records]
+        self.assertFalse([text for text in told if PSID in text or NO_PSID in text])
 
     def judge_kept(self, number, row, sealed):
         certificate = self.judge_erased(number, row, sealed)

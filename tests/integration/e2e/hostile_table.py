@@ -12,6 +12,10 @@ ONCS_WITHOUT_WRITE_ZEROES = "0x14"
 IMAGED = {"model": "IMAGED", "firmware": "GOOD05", "firmware_slot": "1:GOOD05"}
 ZERO, FORMAT = {"clear_action": "zero"}, {"clear_action": "format"}
 FULL = {"verify": "full"}
+# What the label says, and what a line of psid_file may say instead.
+PSID, NO_PSID = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345", 32 * "Z"
+OWNED = {"opal_sid_set": 1, "opal_enabled": 1, "opal_locked": 1}
+LABELLED = {"opal_block_sid": 1, "opal_psid": PSID}
 
 
 class Row:
@@ -42,6 +46,8 @@ class Row:
         self.reset = more.pop("reset", None)
         # A drive of tests/data/drives: it is made from the pages that are known of that.
         self.reported = more.pop("reported", None)
+        # Of its line in psid_file.
+        self.psid = more.pop("psid", None)
         # Its health is known of later: of when it was reported.
         self.worn = more.pop("worn", False)
         assert not more, more
@@ -192,6 +198,12 @@ SURFACES = [
     Row("Opal owned", {"opal_enabled": 1}, words="opal: locking is enabled: .*PSID",
         made={"opal": 1}, mended_by={"opal_enabled": 0}),
     Row("shadow MBR", {"opal_enabled": 1, "opal_mbr": 1}, words="opal: .*shadow MBR"),
+    Row("Opal locked, with its PSID", OWNED, RELEASED, made=LABELLED, psid=PSID, reset="opal"),
+    Row("Opal locked, with another PSID", OWNED, made=LABELLED, psid=NO_PSID,
+        words="opal: a locking range is locked.*does not accept its PSID .*correct its line",
+        mended_by={"opal_sid_set": 0, "opal_enabled": 0, "opal_locked": 0}),
+    Row("no SID is blocked any more", {"opal_sid_blocked": 0}, RELEASED, reset="opal",
+        made={"opal_block_sid": 1, "opal_sid_blocked": 1}),
     Row("RPMB key programmed", {"rpmb_key": 1}, made={"rpmb": 1},
         words="rpmb: an authentication key was programmed since enrolment .*replace the drive"),
     Row("boot partition changed", {"boot_seed": "0:8"},

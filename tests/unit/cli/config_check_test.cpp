@@ -1,5 +1,6 @@
 // reclaim config check: what would keep a process from starting.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -46,6 +47,30 @@ TEST(ConfigCheck, TheApisKeyOfOrdersIsReadAsTheApiReadsIt) {
   }
   EXPECT_EQ(check_with(std::string(64, 'a')), 0) << err.str();
   EXPECT_EQ(check_with("a " + std::string(64, 'a')), 0) << err.str();
+}
+
+TEST(ConfigCheck, TheFileOfPsidsIsReadAsAStepReadsIt) {
+  const TempFolder folder;
+  const std::string psids = folder / "psids";
+  const std::string file = folder / "reclaim.conf";
+  std::ofstream(file) << "[DEFAULT]\ntransport_url = fake://\n[redis]\nurl = redis://127.0.0.1\n"
+                         "[nvme]\npsid_file = "
+                      << psids << '\n';
+  config::LoadRequest request;
+  request.config_files = {file};
+  const auto errors = [&] {
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(run_config_check(request, out, err), 1);
+    return err.str();
+  };
+  EXPECT_THAT(errors(), HasSubstr("error: [nvme] psid_file: PSID file " + psids));
+  if (::geteuid() != 0) GTEST_SKIP() << "the file has to be root's";
+  std::ofstream(psids) << "S1 ABCDEFGHIJKLMNOPQRSTUVWXYZ012345\nS2 ABC\n";
+  std::filesystem::permissions(psids, std::filesystem::perms::owner_read);
+  EXPECT_THAT(errors(), HasSubstr("error: [nvme] psid_file: " + psids + ":2: its last word"));
+  std::ofstream(psids) << "S1 ABCDEFGHIJKLMNOPQRSTUVWXYZ012345\n";
+  EXPECT_THAT(errors(), ::testing::Not(HasSubstr("psid_file")));
 }
 
 }  // namespace

@@ -226,6 +226,9 @@ TEST(StatePages, Level0SaysWhoOwnsTheDrive) {
     EXPECT_EQ(*opal, each.wanted);
   }
   EXPECT_FALSE(parse_level0(page(512))->supported);
+  Page with_com_id = level0(0, 0);
+  put_be(with_com_id, 52, 0x07fe, 2);
+  EXPECT_EQ(parse_level0(with_com_id)->com_id, 0x07fe);
 }
 
 TEST(StatePages, BrokenLevel0IsRefused) {

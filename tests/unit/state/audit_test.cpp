@@ -59,7 +59,7 @@ class AuditTest : public ProofTest {
 };
 
 TEST_F(AuditTest, AnEntryComesBackAsItWas) {
-  for (int i = 0; i <= static_cast<int>(AuditEvent::retired); ++i) {
+  for (int i = 0; i <= static_cast<int>(AuditEvent::opal_reverted); ++i) {
     const AuditEntry made = identified(entry(static_cast<AuditEvent>(i), "i1", i));
     const std::string text = encode_audit(made);
     EXPECT_EQ(text.find('\n'), std::string::npos);

@@ -1,0 +1,27 @@
+// [nvme] psid_file: the PSIDs that are printed on drives' labels. Each is a secret: who knows it
+// can erase the drive. No error and no log has one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+// By serial number.
+using Psids = std::map<std::string, std::string, std::less<>>;
+
+// A line a drive: its serial number as Identify Controller has it, blanks, its PSID of 32 letters
+// and digits; '#' begins a comment. Errc::invalid names `path` and line, what is wrong and what is
+// accepted. Pure; thread: any.
+[[nodiscard]] Result<Psids> parse_psids(std::string_view text, std::string_view path);
+
+// Reads the file of `owner`, which nobody else may read; an error names it. Blocking; thread: any
+// but the loop's.
+[[nodiscard]] Result<Psids> read_psids(const std::string& path, uid_t owner);
+
+}  // namespace reclaim::nvme
