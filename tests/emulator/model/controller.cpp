@@ -144,6 +144,7 @@ void Controller::power_loss() {
   security.sid_blocked = false;
   security.mbr_done = false;
   security.locked = security.locked || security.locking_enabled;  // ranges lock on reset
+  cancel_media_verification();
   reset_reservations(true);
   reset_firmware(true);
   reset();
