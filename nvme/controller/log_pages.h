@@ -1,6 +1,7 @@
 // The data structures a drive answers with, read byte by byte: a drive is a foreign peer, and the
 // layouts of libnvme's headers differ between the versions we build against. Pure.
-// Offsets are those of NVM Express Base 2.0 and NVM Command Set 1.0.
+// Offsets are those of NVM Express Base 2.0 and NVM Command Set 1.0, of the sanitize log those of
+// Base 2.1 (Figure 291).
 #pragma once
 
 #include <cstddef>
@@ -37,9 +38,14 @@ struct SanitizeLog {
   std::uint32_t overwrite_s = 0xffffffff;  // ETO, estimated; 0xffffffff: not reported
   std::uint32_t block_s = 0xffffffff;      // ETBE
   std::uint32_t crypto_s = 0xffffffff;     // ETCE
+  std::uint32_t deallocate_s = 0xffffffff;  // ETPVDS: after the media verification
+  std::uint8_t state = 0;                   // SANS; 0 of a drive without media verification
 
   [[nodiscard]] unsigned status() const { return sstat & 7U; }
   [[nodiscard]] bool global_data_erased() const { return (sstat & 0x100U) != 0; }
+  // Processed, and in progress until a command ends it: the media can be read, nothing be written,
+  // and no other sanitize begun (Base 2.1, 8.1.24.3.6).
+  [[nodiscard]] bool media_verification() const { return status() == 2 && state == 5; }
   friend bool operator==(const SanitizeLog&, const SanitizeLog&) = default;
 };
 [[nodiscard]] Result<SanitizeLog> parse_sanitize_log(std::span<const std::byte> page);
