@@ -32,7 +32,6 @@ struct Run {
   bool looked = false;                   // at the media
   bool left = false;                     // the state in which it can be read
   SanitizedMedia media;
-  std::string old_content;  // that was found on it
 };
 
 bool told_apart(const Run& run, const SanitizeLog& log) {
@@ -64,7 +63,8 @@ EraseEvidence evidence_of(const DriveContext& drive, const Run& run, const Sanit
   return evidence;
 }
 
-// Once: what the log says after that lags behind.
+// Once: what the log says after that lags behind. A drive whose media still holds what was there is
+// left in that state: a worker that dies before it has noted this finds it again.
 Status use_media_verification(const DriveContext& drive, Run& run, MonoMs deadline,
                               StopFlag& stop) {
   if (run.left) return Ok{};
@@ -73,12 +73,9 @@ Status use_media_verification(const DriveContext& drive, Run& run, MonoMs deadli
     if (!look && look.error().code == Errc::cancelled) {
       return Error{Errc::unknown, look.error().what + "; the sanitize goes on in the drive"};
     }
+    if (!look) return std::move(look).error();
     run.looked = true;
-    if (look) {
-      run.media = *std::move(look);
-    } else {
-      run.old_content = look.error().what;
-    }
+    run.media = *std::move(look);
   }
   auto left = leave_media_verification(drive);
   if (!left && left.error().code == Errc::failed) return left;
@@ -218,9 +215,6 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
         if (!used) return std::move(used).error();
       }
       auto decided = judge_reading(drive, run, *log, watch, on_progress);
-      if (decided && decided->ok() && !run.old_content.empty()) {
-        return Error{Errc::failed, run.old_content + "; replace the drive"};
-      }
       if (decided) return *std::move(decided);
     } else if (++failures >= drive.options.log_failures_max || log.error().raw == ENODEV) {
       return Error{Errc::unknown,

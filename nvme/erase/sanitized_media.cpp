@@ -109,9 +109,9 @@ bool shows_media(const DriveContext& drive, const SanitizeLog& log) {
 Result<SanitizedMedia> read_sanitized_media(const DriveContext& drive, const Baseline& baseline,
                                             MonoMs deadline, StopFlag& stop) {
   const OldContent old(baseline);
-  AlignedBuffer buffer(old.longest_bytes());
+  AlignedBuffer buffer(std::max(old.longest_bytes(), kReadBytes));
   SanitizedMedia look;
-  std::string first_error;
+  std::string first_error = "there is nothing to compare with it";
   for (const auto* places : {&baseline.samples, &baseline.canaries}) {
     for (const Sample& before : *places) {
       if (stop.requested()) return Error{Errc::cancelled, "stopped while reading the media"};
@@ -119,15 +119,15 @@ Result<SanitizedMedia> read_sanitized_media(const DriveContext& drive, const Bas
       const auto bytes = late ? Error{Errc::failed, "the time of the erase was up"}
                               : read_media(drive, before, buffer);
       if (!bytes) {
-        ++look.places_unreadable;
-        if (first_error.empty()) first_error = bytes.error().what;
+        if (look.places_unreadable++ == 0) first_error = bytes.error().what;
         continue;
       }
       const Reading reading = old.read(*bytes, before);
       if (old.is_in(reading)) {
         return Error{Errc::failed,
                      fmt::format("the media still holds content of before the erase (namespace {}, "
-                                 "{} bytes at {:#x}), which the drive hides once it is deallocated",
+                                 "{} bytes at {:#x}), which the drive hides once it is "
+                                 "deallocated; replace the drive",
                                  before.nsid, before.length_bytes, before.offset_bytes)};
       }
       ++look.places_read;
@@ -136,7 +136,7 @@ Result<SanitizedMedia> read_sanitized_media(const DriveContext& drive, const Bas
       look.bytes_nonzero += reading.length_bytes - reading.zero_bytes;
     }
   }
-  if (look.places_read == 0) look.not_read = "the drive does not let it be read: " + first_error;
+  if (look.places_read == 0) look.not_read = "it could not be read: " + first_error;
   return look;
 }
 
