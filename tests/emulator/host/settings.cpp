@@ -19,7 +19,8 @@ sanitize   duration_ms=3000 estimate_block_s= estimate_crypto_s= estimate_overwr
 health     critical_warning= available_spare= percent_used= temperature_k= media_errors=
            host_reads= host_writes= unsafe_shutdowns=
 faults     lies_keeps_data= erases_half= no_gde= wrong_scdw10= serial_changes= garbage_identify=
-           refuses_emvs= refuses_media_reads= hides_media= unexpected_deallocation= never_writes= reset_fails= (0|1)
+           refuses_emvs= refuses_media_reads= hides_media=
+           unexpected_deallocation= never_writes= reset_fails= (0|1)
            stalls_at=PERCENT|off fails_at=PERCENT|off
            refuses_sanitize=STATUS refuses_format=STATUS refuses_log=STATUS (0x4002, 0 = off)
            io_error_at=NSID:OFFSET:LENGTH|off
