@@ -6,6 +6,7 @@
 #include "nvme/controller/health.h"
 #include "nvme/erase/erase.h"
 #include "nvme/erase/sanitize_erase.h"
+#include "nvme/erase/sanitized_media.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -80,11 +81,14 @@ Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& requ
   const auto found = sanitize_log(drive);
   if (!found) return Error{Errc::failed, "sanitize: " + found.error().what, found.error().raw};
   const bool was_running = found->status() == kRunning;
+  const bool showed_media = shows_media(drive, *found);
   const MonoMs deadline{drive.clock.now().mono.ms + request.timeout_ms};
   const auto idle = wait_while_sanitizing(drive, deadline, erase_request.stall_timeout_ms, stop);
   if (!idle) return idle.error();
   if (idle->status() != kHasFailed) {
-    return one_finding(was_running ? "one that was left running was waited for" : "none is running",
+    return one_finding(showed_media  ? "one was left in its media verification and led out of it"
+                       : was_running ? "one that was left running was waited for"
+                                     : "none is running",
                        was_running);
   }
   if (!is_sanitize(request.method)) {

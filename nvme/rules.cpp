@@ -58,6 +58,7 @@ std::vector<std::string> names(const Relaxations& relaxations) {
   if (relaxations.global_data_erased) out.emplace_back("global_data_erased");
   if (relaxations.unreadable_blocks) out.emplace_back("unreadable_blocks");
   if (relaxations.deallocated_value) out.emplace_back("deallocated_value");
+  if (relaxations.media_verification) out.emplace_back("media_verification");
   for (std::size_t i = 0; i < kWarningCount; ++i) {
     const auto warning = static_cast<Warning>(i);
     if (relaxations.puts_up_with(warning)) out.emplace_back(to_string(warning));
@@ -72,12 +73,14 @@ Status relax(Relaxations& relaxations, std::string_view name) {
     relaxations.unreadable_blocks = true;
   } else if (name == "deallocated_value") {
     relaxations.deallocated_value = true;
+  } else if (name == "media_verification") {
+    relaxations.media_verification = true;
   } else if (const auto warning = kWarnings.find(name)) {
     relaxations.warnings |= bit_of(*warning);
   } else {
     return Error{Errc::invalid,
                  fmt::format("relax '{}' is not one of global_data_erased, unreadable_blocks, "
-                             "deallocated_value, {}",
+                             "deallocated_value, media_verification, {}",
                              name.substr(0, 64), kWarnings.list())};
   }
   return Ok{};

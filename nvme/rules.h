@@ -53,10 +53,12 @@ struct Relaxations {
   bool global_data_erased = false;  // the drive never sets Global Data Erased
   bool unreadable_blocks = false;   // blocks cannot be read after the erase
   bool deallocated_value = false;   // erased blocks do not read as DLFEAT promises
+  bool media_verification = false;  // the drive is not asked for its media verification
   std::uint8_t warnings = 0;        // bits of Critical Warning
 
   [[nodiscard]] bool any() const {
-    return global_data_erased || unreadable_blocks || deallocated_value || warnings != 0;
+    return global_data_erased || unreadable_blocks || deallocated_value || media_verification ||
+           warnings != 0;
   }
   [[nodiscard]] bool puts_up_with(Warning warning) const {
     return (warnings & bit_of(warning)) != 0;

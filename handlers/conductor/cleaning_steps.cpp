@@ -246,6 +246,9 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
   request.timeout_ms = claims_.left_ms(address);
   request.stall_timeout_ms =
       step_time_ms(step, "stall_timeout_ms", context_.options.stall_timeout_ms);
+  // One that cannot be read fails the verification.
+  if (auto baseline = nvme::decode_baseline(record.baseline))
+    request.baseline = *std::move(baseline);
   const bool adopting = request.adopt_ours;
   if (adopting) {
     request.mark = mark_of_zeroing(context_.on_ledger(address), record, context_.policies.digest);

@@ -26,6 +26,12 @@ void visit_fields(Visit& visit, field::Of<EraseEvidence> auto& evidence) {
   visit("bytes_zeroed", evidence.bytes_zeroed, lenient);
   visit("commands", evidence.commands, lenient);
   visit("resumed_at_bytes", evidence.resumed_at_bytes, sparse);
+  visit("media_places_read", evidence.media.places_read, sparse);
+  visit("media_places_compared", evidence.media.places_compared, sparse);
+  visit("media_places_unreadable", evidence.media.places_unreadable, sparse);
+  visit("media_bytes_read", evidence.media.bytes_read, sparse);
+  visit("media_bytes_nonzero", evidence.media.bytes_nonzero, sparse);
+  visit("media_not_read", evidence.media.not_read, sparse);
 }
 
 template <typename Visit>
@@ -64,6 +70,15 @@ constexpr std::size_t kBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kStepFindingsBytesMax = std::size_t{16} * 1024;
 constexpr std::size_t kFindingFrameBytes = 48;
 constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
+
+std::string summary(const nvme::SanitizedMedia& media) {
+  if (!media.not_read.empty()) return "; the media was not read: " + media.not_read;
+  if (media.places_read == 0) return {};
+  return fmt::format(
+      "; {} places of the media read before they were deallocated, {} held data "
+      "before the erase, none of them still does",
+      media.places_read, media.places_compared);
+}
 
 }  // namespace
 
@@ -109,10 +124,11 @@ std::string summary(const nvme::EraseEvidence& evidence) {
     return fmt::format("{} in {:.1f} s: {}{}", nvme::to_string(evidence.method),
                        static_cast<double>(evidence.duration_ms) / 1000.0, done, behind);
   }
-  return fmt::format("{}{} in {:.1f} s: SSTAT {:#x}, SCDW10 {:#x} as sent, global data erased {}",
+  return fmt::format("{}{} in {:.1f} s: SSTAT {:#x}, SCDW10 {:#x} as sent, global data erased {}{}",
                      nvme::to_string(evidence.method), evidence.adopted ? " (adopted)" : "",
                      static_cast<double>(evidence.duration_ms) / 1000.0, evidence.sstat,
-                     evidence.scdw10, evidence.global_data_erased ? "yes" : "no");
+                     evidence.scdw10, evidence.global_data_erased ? "yes" : "no",
+                     summary(evidence.media));
 }
 
 std::string summary(const nvme::VerifyReport& report) {

@@ -588,7 +588,10 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     if (Status able = check_function_plan(*planning.policy); !able) return able.error();
   }
   if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
-  if (record.is_drive() && !drive.identity && planning.policy->managed) {
+  // A controller that is dead comes back by no waiting: its claim resets it, once and behind every
+  // guard, and only then tells what it can.
+  const bool dead = drive.driver == "nvme" && drive.controller_state == "dead";
+  if (record.is_drive() && !drive.identity && planning.policy->managed && !dead) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }
   return admitted_plan(record, drive, planning);

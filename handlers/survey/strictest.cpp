@@ -141,7 +141,7 @@ nvme::VerifyLevel strictest(nvme::VerifyLevel a, nvme::VerifyLevel b) {
 
 nvme::Relaxations strictest(nvme::Relaxations a, nvme::Relaxations b) {
   return {a.global_data_erased && b.global_data_erased, a.unreadable_blocks && b.unreadable_blocks,
-          a.deallocated_value && b.deallocated_value,
+          a.deallocated_value && b.deallocated_value, a.media_verification && b.media_verification,
           static_cast<std::uint8_t>(a.warnings & b.warnings)};
 }
 

@@ -63,6 +63,16 @@ Status get_log(int fd, nvme_cmd_get_log_lid lid, std::uint32_t timeout_ms,
   return judge(nvme_get_log(&args), command);
 }
 
+// By its dwords: the typed call of older libraries knows no media verification. All else is zero:
+// NSID, AUSE, OWPASS, OIPBP, NDAS.
+Status send_sanitize(int fd, std::uint32_t cdw10, std::uint32_t timeout_ms,
+                     std::string_view command) {
+  std::uint32_t result = 0;
+  return judge(nvme_admin_passthru(fd, nvme_admin_sanitize_nvm, 0, 0, 0, 0, 0, cdw10, 0, 0, 0, 0, 0,
+                                   0, nullptr, 0, nullptr, timeout_ms, &result),
+               command);
+}
+
 }  // namespace
 
 Result<Identity> identify_controller(int fd, std::uint32_t timeout_ms) {
@@ -127,19 +137,13 @@ Result<std::uint32_t> namespace_id(int fd) {
   return std::uint32_t{nsid};
 }
 
-Status start_sanitize(int fd, EraseMethod method, std::uint32_t timeout_ms) {
-  std::uint32_t result = 0;
-  // All else zero: AUSE, OWPASS, OIPBP, NDAS, and, with newer libraries, EMVS.
-  nvme_sanitize_nvm_args args{};
-  args.result = &result;
-  args.args_size = static_cast<int>(sizeof(args));
-  args.fd = fd;
-  args.timeout = timeout_ms;
-  args.sanact = method == EraseMethod::sanitize_crypto ? NVME_SANITIZE_SANACT_START_CRYPTO_ERASE
-                                                       : NVME_SANITIZE_SANACT_START_BLOCK_ERASE;
-  // What is judged later must be what is sent now.
-  CHECK(static_cast<std::uint32_t>(args.sanact) == sanitize_cdw10(method));
-  return judge(nvme_sanitize_nvm(&args), "Sanitize");
+Status start_sanitize(int fd, std::uint32_t cdw10, std::uint32_t timeout_ms) {
+  return send_sanitize(fd, cdw10, timeout_ms, "Sanitize");
+}
+
+Status exit_media_verification(int fd, std::uint32_t timeout_ms) {
+  return send_sanitize(fd, kExitMediaVerification, timeout_ms,
+                       "Sanitize (exit media verification)");
 }
 
 Result<NamespaceFormat> identify_namespace_format(int fd, std::uint32_t nsid,

@@ -31,9 +31,12 @@ struct SmartLog {
 // The namespace behind a block node, from the kernel.
 [[nodiscard]] Result<std::uint32_t> namespace_id(int fd);
 
-// The one destructive command: starts a sanitize of the whole subsystem, with NSID 0, AUSE 0 and
-// NDAS 0. Ok means that the drive accepted it, not that anything is erased.
-[[nodiscard]] Status start_sanitize(int fd, EraseMethod method, std::uint32_t timeout_ms);
+// The one destructive command: sends a sanitize of the whole subsystem, with NSID 0 and dword 10 as
+// sanitize_cdw10() makes it. Ok means that the drive accepted it, not that anything is erased.
+[[nodiscard]] Status start_sanitize(int fd, std::uint32_t cdw10, std::uint32_t timeout_ms);
+// Ends the state in which the media of a sanitized drive can be read; what it then deallocates is
+// erased. Errc::failed: the drive is in no such state, or refuses.
+[[nodiscard]] Status exit_media_verification(int fd, std::uint32_t timeout_ms);
 
 // The format a namespace has now.
 [[nodiscard]] Result<NamespaceFormat> identify_namespace_format(int fd, std::uint32_t nsid,

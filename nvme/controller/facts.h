@@ -18,7 +18,7 @@
 namespace reclaim::nvme {
 
 // Bits of Identify Controller that decide how a drive can be erased (NVM Express Base 2.0, Figure
-// 275).
+// 275; VERS: Base 2.1, Figure 312).
 struct Capabilities {
   std::uint32_t sanicap = 0;
   std::uint16_t oncs = 0;
@@ -27,7 +27,8 @@ struct Capabilities {
 
   [[nodiscard]] bool crypto_erase() const { return (sanicap & 1U) != 0; }
   [[nodiscard]] bool block_erase() const { return (sanicap & 2U) != 0; }
-  [[nodiscard]] bool sanitize() const { return (sanicap & 7U) != 0; }  // of any kind
+  [[nodiscard]] bool sanitize() const { return (sanicap & 7U) != 0; }            // of any kind
+  [[nodiscard]] bool media_verification() const { return (sanicap & 8U) != 0; }  // VERS
   [[nodiscard]] bool write_zeroes() const { return (oncs & 8U) != 0; }
   [[nodiscard]] bool format() const { return (oacs & 2U) != 0; }
   [[nodiscard]] bool format_crypto() const { return format() && (fna & 4U) != 0; }
@@ -44,6 +45,7 @@ struct NamespaceFacts {
       0;  // bits 2:0: what a deallocated block reads as (0 unknown, 1 zeroes, 2 ones)
   // NGUID and EUI64 of Identify Namespace, in hex; empty: it has neither, or was not asked.
   std::string identifier = {};
+  std::uint16_t metadata_bytes = 0;  // of each block, in the format in use
 };
 
 // What the controller itself says when opened. Serial and model are trimmed of padding.
@@ -64,9 +66,14 @@ struct SanitizeLog {
   std::uint32_t overwrite_s = 0xffffffff;  // ETO, estimated; 0xffffffff: not reported
   std::uint32_t block_s = 0xffffffff;      // ETBE
   std::uint32_t crypto_s = 0xffffffff;     // ETCE
+  std::uint32_t deallocate_s = 0xffffffff;  // ETPVDS: after the media verification
+  std::uint8_t state = 0;                   // SANS; 0 of a drive without media verification
 
   [[nodiscard]] unsigned status() const { return sstat & 7U; }
   [[nodiscard]] bool in_progress() const { return status() == 2; }
+  // Processed, and in progress until a command ends it: the media can be read, nothing be written,
+  // and no other sanitize begun (Base 2.1, 8.1.24.3.6).
+  [[nodiscard]] bool media_verification() const { return in_progress() && state == 5; }
   [[nodiscard]] bool global_data_erased() const { return (sstat & 0x100U) != 0; }
   friend bool operator==(const SanitizeLog&, const SanitizeLog&) = default;
 };
@@ -97,7 +104,7 @@ struct DriveFacts {
   std::optional<Identity> identity;
   std::optional<Counters> counters;
   std::optional<SanitizeLog> sanitize;  // where it can sanitize; nothing: it did not tell
-  std::optional<HealthState> health;  // of a look at the host's drives; a claim does not tell it
+  std::optional<HealthState> health;    // of a look at the host's drives; a claim does not tell it
   std::vector<NamespaceFacts> namespaces;
   std::string problem;
   [[nodiscard]] bool is_drive() const { return class_code >> 8U == 0x0108; }
@@ -189,6 +196,9 @@ struct EraseRequest {
   bool adopt_ours = false;
   std::int64_t timeout_ms = 900'000;        // [nvme] cleanup_timeout
   std::int64_t stall_timeout_ms = 600'000;  // no movement of SPROG for so long: stuck
+  // What the media is compared with before it is deallocated, where the drive can show it then
+  // (sanitized_media.h); empty: it is not looked at.
+  Baseline baseline = {};
   // With adopt_ours: what the zeroing told last, which was interrupted, or whose end nobody has
   // verified; empty: nothing.
   std::string mark = {};
@@ -200,6 +210,21 @@ struct EraseRequest {
 struct EraseProgress {
   double percent = 0;       // of the step now running, 0..100
   std::int64_t eta_s = -1;  // estimate, -1 when the drive reports none
+};
+
+// What the media of a sanitized drive held before it was deallocated, in the state that a drive may
+// have for that (NVM Express Base 2.1, 8.1.24.3.6). It proves what it says and no more: what
+// verification asks for stands beside it.
+struct SanitizedMedia {
+  std::uint32_t places_read = 0;
+  // Of them: held data before the erase, canaries included. None reads as it did, or there is no
+  // evidence.
+  std::uint32_t places_compared = 0;
+  std::uint32_t places_unreadable = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_nonzero = 0;  // informative: after an erase the media may hold anything
+  std::string not_read;  // why, where it was to be read; empty: it was, or the drive cannot
+  friend bool operator==(const SanitizedMedia&, const SanitizedMedia&) = default;
 };
 
 // What the drive said, cross-checked (nvme.md §2: our command accepted, SCDW10 equal, SSTAT 1 or 4,
@@ -217,6 +242,7 @@ struct EraseEvidence {
   std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
   // Of bytes_zeroed, from the first on: zeroed by a worker before, read back as zeroes by this one.
   std::uint64_t resumed_at_bytes = 0;
+  SanitizedMedia media = {};  // sanitize
 
   // SSTAT 4: erased, and deallocated although the drive was asked not to. An erasure like SSTAT 1.
   [[nodiscard]] bool unexpectedly_deallocated() const {

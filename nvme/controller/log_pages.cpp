@@ -65,6 +65,7 @@ Result<NamespaceFacts> parse_identify_namespace(std::span<const std::byte> page,
   facts.nsid = nsid;
   facts.block_bytes = 1U << shift;
   facts.capacity_bytes = blocks << shift;
+  facts.metadata_bytes = load_le<std::uint16_t>(page, 128 + format * 4);
   facts.dlfeat = load_le<std::uint8_t>(page, 33) & 7U;
   const auto names = page.subspan(104, 24);  // NGUID, EUI64
   const bool named =
@@ -83,7 +84,7 @@ Result<Counters> parse_smart(std::span<const std::byte> page) {
 }
 
 Result<SanitizeLog> parse_sanitize_log(std::span<const std::byte> page) {
-  if (auto size = check_size(page, 32, "sanitize log"); !size) return std::move(size).error();
+  if (auto size = check_size(page, 37, "sanitize log"); !size) return std::move(size).error();
   SanitizeLog log;
   log.sprog = load_le<std::uint16_t>(page, 0);
   log.sstat = load_le<std::uint16_t>(page, 2);
@@ -91,6 +92,8 @@ Result<SanitizeLog> parse_sanitize_log(std::span<const std::byte> page) {
   log.overwrite_s = load_le<std::uint32_t>(page, 8);
   log.block_s = load_le<std::uint32_t>(page, 12);
   log.crypto_s = load_le<std::uint32_t>(page, 16);
+  log.deallocate_s = load_le<std::uint32_t>(page, 32);
+  log.state = load_le<std::uint8_t>(page, 36) & 0xfU;
   return log;
 }
 

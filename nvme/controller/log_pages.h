@@ -1,6 +1,7 @@
 // The data structures a drive answers with, read byte by byte: a drive is a foreign peer, and the
 // layouts of libnvme's headers differ between the versions we build against. Pure.
-// Offsets are those of NVM Express Base 2.0 and NVM Command Set 1.0.
+// Offsets are those of NVM Express Base 2.0 and NVM Command Set 1.0, of the sanitize log those of
+// Base 2.1 (Figure 291).
 #pragma once
 
 #include <cstddef>

@@ -11,6 +11,7 @@ constexpr std::uint32_t kSanactMask = 7;
 constexpr std::uint32_t kSanactBlockErase = 2;
 constexpr std::uint32_t kSanactOverwrite = 3;
 constexpr std::uint32_t kSanactCryptoErase = 4;
+constexpr std::uint32_t kEnterMediaVerification = 1U << 10U;  // EMVS
 
 constexpr unsigned kNever = 0;
 constexpr unsigned kSuccess = 1;
@@ -32,8 +33,14 @@ SanitizeJudgement judge_ended_well(const SanitizeLog& log) {
 
 }  // namespace
 
-std::uint32_t sanitize_cdw10(EraseMethod method) {
-  return method == EraseMethod::sanitize_crypto ? kSanactCryptoErase : kSanactBlockErase;
+std::uint32_t sanitize_cdw10(EraseMethod method, bool shows_media) {
+  const std::uint32_t action =
+      method == EraseMethod::sanitize_crypto ? kSanactCryptoErase : kSanactBlockErase;
+  return action | (shows_media ? kEnterMediaVerification : 0);
+}
+
+bool asks_for_media(std::uint32_t cdw10) {
+  return (cdw10 & kEnterMediaVerification) != 0;
 }
 
 SanitizeJudgement judge_sanitize(const SanitizeLog& log, std::uint32_t our_cdw10) {
@@ -95,7 +102,10 @@ std::int64_t time_limit_ms(const SanitizeLog& log, std::uint32_t cdw10,
                                    : action == kSanactOverwrite  ? log.overwrite_s
                                                                  : kNotReported;
   if (estimate_s == kNotReported) return configured_ms;
-  const std::int64_t by_estimate_ms = estimate_s * kEstimateTimes * kMsPerS;
+  const bool deallocates_later = asks_for_media(cdw10) && log.deallocate_s != kNotReported;
+  const std::int64_t whole_s =
+      std::int64_t{estimate_s} + (deallocates_later ? std::int64_t{log.deallocate_s} : 0);
+  const std::int64_t by_estimate_ms = whole_s * kEstimateTimes * kMsPerS;
   return std::max(configured_ms, std::min(by_estimate_ms, kByEstimateMaxMs));
 }
 

@@ -13,8 +13,12 @@ namespace reclaim::nvme {
 
 // Dword 10 of the Sanitize command. AUSE=0: after a failure only a successful sanitize brings the
 // drive back, never Exit Failure Mode with the data intact. NDAS=0: blocks are deallocated and read
-// as DLFEAT says. OWPASS and OIPBP are of overwrite alone and stay 0.
-[[nodiscard]] std::uint32_t sanitize_cdw10(EraseMethod method);
+// as DLFEAT says. OWPASS and OIPBP are of overwrite alone and stay 0. `shows_media` is EMVS (Base
+// 2.1, Figure 372): before it deallocates, the drive lets its media be read, until it is sent
+// kExitMediaVerification.
+[[nodiscard]] std::uint32_t sanitize_cdw10(EraseMethod method, bool shows_media = false);
+[[nodiscard]] bool asks_for_media(std::uint32_t cdw10);
+inline constexpr std::uint32_t kExitMediaVerification = 5;  // SANACT, all else 0
 
 enum class SanitizeOutcome : std::uint8_t {
   in_progress,  // ours is running
@@ -46,8 +50,8 @@ struct SanitizeJudgement {
 [[nodiscard]] std::int64_t eta_s(const SanitizeLog& log, EraseMethod method);
 
 // How long a sanitize of that dword 10 may take: `configured_ms`, or twice what the drive estimates
-// for it (ETO, ETBE, ETCE) where that is longer, but for that no longer than a day: an estimate is
-// the drive's word, and a drive may say anything.
+// for it (ETO, ETBE, ETCE; with EMVS ETPVDS on top) where that is longer, but for that no longer
+// than a day: an estimate is the drive's word, and a drive may say anything.
 inline constexpr std::int64_t kEstimateTimes = 2;
 inline constexpr std::int64_t kByEstimateMaxMs = 86'400'000;
 [[nodiscard]] std::int64_t time_limit_ms(const SanitizeLog& log, std::uint32_t cdw10,

@@ -7,6 +7,7 @@
 #include "nvme/controller/admin.h"
 #include "nvme/controller/status.h"
 #include "nvme/erase/sanitize_pace.h"
+#include "nvme/erase/sanitized_media.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -28,6 +29,9 @@ struct Run {
   bool seen_running = false;
   std::int64_t unsettled_since_ms = -1;  // the log contradicts the accepted command since then
   SanitizeLog before;                    // right before our command
+  bool looked = false;                   // at the media
+  bool left = false;                     // the state in which it can be read
+  SanitizedMedia media;
 };
 
 bool told_apart(const Run& run, const SanitizeLog& log) {
@@ -50,7 +54,33 @@ EraseEvidence evidence_of(const DriveContext& drive, const Run& run, const Sanit
   evidence.global_data_erased = log.global_data_erased();
   evidence.adopted = run.adopted;
   evidence.duration_ms = drive.clock.now().mono.ms - run.begun.ms;
+  evidence.media = run.media;
+  if (asks_for_media(run.cdw10) && !run.looked) {
+    evidence.media.not_read =
+        "the drive was not seen in its media verification: a reset leads out of it, and so does a "
+        "worker that ended";
+  }
   return evidence;
+}
+
+// Once: what the log says after that lags behind. A drive whose media still holds what was there is
+// left in that state: a worker that dies before it has noted this finds it again.
+Status use_media_verification(const DriveContext& drive, Run& run, MonoMs deadline,
+                              StopFlag& stop) {
+  if (run.left) return Ok{};
+  if (!run.looked) {
+    auto look = read_sanitized_media(drive, run.request.baseline, deadline, stop);
+    if (!look && look.error().code == Errc::cancelled) {
+      return Error{Errc::unknown, look.error().what + "; the sanitize goes on in the drive"};
+    }
+    if (!look) return std::move(look).error();
+    run.looked = true;
+    run.media = *std::move(look);
+  }
+  auto left = leave_media_verification(drive);
+  if (!left && left.error().code == Errc::failed) return left;
+  run.left = left.ok();
+  return Ok{};
 }
 
 Status adopt(const DriveContext& drive, Run& run) {
@@ -59,6 +89,8 @@ Status adopt(const DriveContext& drive, Run& run) {
   if (!log) return Error{Errc::unknown, log.error().what, log.error().raw};
   if (auto same = drive.claim.still_same_drive(); !same) return same;
   run.sent = true;
+  const std::uint32_t with_media = sanitize_cdw10(run.request.method, true);
+  if (log->scdw10 == with_media) run.cdw10 = with_media;
   const SanitizeJudgement judgement = judge_sanitize(*log, run.cdw10);
   if (judgement.outcome != SanitizeOutcome::in_progress) {
     // One that has ended may be the last cleaning's, or an unseen tenant may have come after it,
@@ -100,8 +132,8 @@ Status send(DriveContext& drive, Run& run, StopFlag& stop) {
       return Error{Errc::cancelled, "stopped before the sanitize was sent"};
     }
     run.before = *idle;
-    auto sent = start_sanitize(drive.claim.controller_fd(), run.request.method,
-                               drive.options.admin_timeout_ms);
+    auto sent =
+        start_sanitize(drive.claim.controller_fd(), run.cdw10, drive.options.admin_timeout_ms);
     if (sent) {
       run.sent = true;
       drive.log.debug(log_name::kNvme, fmt::format("{}: {} accepted by the drive",
@@ -111,6 +143,11 @@ Status send(DriveContext& drive, Run& run, StopFlag& stop) {
     }
     const Error& error = sent.error();
     if (error.code == Errc::unknown) return read_back_lost_command(drive, run, error);
+    if (error.code == Errc::failed && asks_for_media(run.cdw10)) {
+      run.cdw10 = sanitize_cdw10(run.request.method);
+      run.media.not_read = "the drive refuses to show it: " + error.what;
+      continue;  // what is refused for another reason is so again
+    }
     // Somebody was faster by a moment; ours still has to run.
     const bool overtaken = error.code == Errc::busy && drive.clock.now().mono.ms < deadline.ms;
     if (!overtaken) return Error{Errc::failed, error.what, error.raw};
@@ -172,6 +209,11 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
       failures = 0;
       limit_ms = time_limit_ms(*log, run.cdw10, run.request.timeout_ms);
       if (log->status() == kRunning) pace.saw(log->sprog, drive.clock.now().mono);
+      if (asks_for_media(run.cdw10) && shows_media(drive, *log)) {
+        const MonoMs deadline{run.begun.ms + limit_ms};
+        auto used = use_media_verification(drive, run, deadline, stop);
+        if (!used) return std::move(used).error();
+      }
       auto decided = judge_reading(drive, run, *log, watch, on_progress);
       if (decided) return *std::move(decided);
     } else if (++failures >= drive.options.log_failures_max || log.error().raw == ENODEV) {
@@ -205,10 +247,18 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
   SanitizePace pace(drive.options.poll_interval_ms);
   const std::int64_t begun_ms = drive.clock.now().mono.ms;
   bool told = false;
+  bool led_out = false;
   while (true) {
     const auto log = sanitize_log(drive);
     if (!log) return never_sent(log.error());
     if (log->status() != kRunning) return log;
+    if (shows_media(drive, *log) && !led_out) {
+      // It ends by no time. Nothing but the exit is accepted, and what is left is erased already.
+      if (auto unchanged = drive.claim.recheck(); !unchanged) return never_sent(unchanged.error());
+      auto left = leave_media_verification(drive);
+      if (!left && left.error().code == Errc::failed) return std::move(left).error();
+      led_out = left.ok();
+    }
     if (!told) {
       drive.log.info(log_name::kNvme,
                      fmt::format("{}: a sanitize is running already ({:.0f} %); waiting",
@@ -235,7 +285,7 @@ Result<EraseEvidence> erase_by_sanitize(DriveContext& drive, const EraseRequest&
                                         const ReportProgress& on_progress, StopFlag& stop) {
   Run run;
   run.request = request;
-  run.cdw10 = sanitize_cdw10(request.method);
+  run.cdw10 = sanitize_cdw10(request.method, can_show_media(drive, request.baseline));
   run.begun = drive.clock.now().mono;
   auto ready = request.adopt_ours ? adopt(drive, run) : send(drive, run, stop);
   if (!ready) return std::move(ready).error();

@@ -110,8 +110,8 @@ Status Claim::look_or_revive(std::vector<GuardFinding>& findings, StopFlag& stop
   if (reset && !only_the_controller_is_in_the_way()) return again;
   return Error{Errc::failed,
                fmt::format("{}; it was reset and did not come up ({}): power-cycle its slot, or "
-                           "replace the drive, then clean it again",
-                           ready.error().what, again.error().what)};
+                           "replace the drive, then reclaim device clean {}",
+                           ready.error().what, again.error().what, to_string(request_.address))};
 }
 
 // Everything else looked at and passed, and the driver that has the controller is the host's (or,

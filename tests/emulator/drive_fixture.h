@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "tests/emulator/model/controller.h"
@@ -20,6 +21,8 @@ class DriveTest : public ::testing::Test {
   static constexpr std::uint32_t kExit = 1;
   static constexpr std::uint32_t kAllowUnrestricted = 1U << 3U;
   static constexpr std::uint32_t kNoDeallocate = 1U << 9U;
+  static constexpr std::uint32_t kEnterMedia = 1U << 10U;
+  static constexpr std::uint32_t kExitMedia = 5;
 
   void SetUp() override {
     reset_to_factory(state_);
@@ -60,6 +63,11 @@ class DriveTest : public ::testing::Test {
   }
   nvme_sanitize_log_page sanitize_log() {
     return log<nvme_sanitize_log_page>(NVME_LOG_LID_SANITIZE);
+  }
+  // Its state, which the headers of older libraries do not name.
+  std::uint8_t ssi() {
+    const nvme_sanitize_log_page page = sanitize_log();
+    return std::to_integer<std::uint8_t>(std::as_bytes(std::span(&page, 1))[36]);
   }
 
   template <typename Page>

@@ -192,6 +192,46 @@ TEST_F(SanitizeTest, FaultLiesAndKeepsTheData) {
   EXPECT_EQ(kept(), kBytes);
 }
 
+TEST_F(SanitizeTest, ItsMediaCanBeReadUntilACommandEndsThat) {
+  state_.capabilities.sanicap = 0xb;
+  state_.sanitize.deallocate_ms = 1000;
+  EXPECT_EQ(sanitize(kExitMedia).status, kInvalidField) << "there is nothing to leave";
+  ASSERT_EQ(sanitize(kBlock | kEnterMedia).status, kSuccess);
+  EXPECT_EQ(ssi(), 1);
+  EXPECT_EQ(sanitize(kExitMedia).status, kSanitizeInProgress);
+  pass(3'600'000);
+  EXPECT_EQ(ssi(), 5);
+  EXPECT_EQ(sanitize_log().sstat, 2);
+  EXPECT_EQ(sanitize_log().sprog, 0xffff);
+  EXPECT_EQ(count(1, std::byte{0xff}), kBytes) << "the pattern of a block erase";
+  EXPECT_EQ(read_block(0).status, kSuccessfulMediaRead);
+  EXPECT_EQ(Controller(state_, media_, now_).begin_read(1, 0, 512), kSuccessfulMediaRead);
+  EXPECT_EQ(write_block(0).status, kSanitizeInProgress);
+  EXPECT_EQ(sanitize(kBlock).status, kInvalidField);
+  ASSERT_EQ(sanitize(kExitMedia).status, kSuccess);
+  EXPECT_EQ(ssi(), 6);
+  EXPECT_EQ(sanitize_log().sprog, 0);
+  EXPECT_EQ(read_block(0).status, kSanitizeInProgress);
+  pass(1000);
+  EXPECT_EQ(ssi(), 0);
+  EXPECT_EQ(sanitize_log().sstat, 0x101);
+  EXPECT_EQ(sanitize_log().scdw10, kBlock | kEnterMedia);
+  EXPECT_EQ(count(1, std::byte{0}), kBytes);
+}
+
+TEST_F(SanitizeTest, ALossOfPowerEndsItsMediaVerification) {
+  state_.capabilities.sanicap = 0xb;
+  ASSERT_EQ(sanitize(kCrypto | kEnterMedia).status, kSuccess);
+  pass(1000);
+  EXPECT_EQ(ssi(), 5);
+  Controller(state_, media_, now_).reset();
+  EXPECT_EQ(ssi(), 5);
+  Controller(state_, media_, now_).power_loss();
+  EXPECT_EQ(sanitize_log().sstat, 0x301);
+  state_.capabilities.sanicap = 3;
+  EXPECT_EQ(sanitize(kCrypto | kEnterMedia).status, kInvalidField);
+}
+
 TEST_F(SanitizeTest, FaultErasesHalf) {
   state_.faults.erases_half = true;
   ASSERT_EQ(sanitize(kCrypto).status, kSuccess);

@@ -89,3 +89,21 @@ unit_mutant(unmanaged_is_never_hot claim nvme/verification.cpp
   "an unmanaged drive is given back while it is too hot"
   [[      judgement->problems.push_back(judgement->waits_for);
 ]] "")
+unit_mutant(media_is_not_compared claim nvme/erase/sanitized_media.cpp
+  SanitizedMediaTest.ADriveThatHides*
+  "a drive that keeps its data and reads deallocated blocks as zeroes is given back"
+  [[      if (old.is_in(reading)) {]] [[      if (false) {]])
+unit_mutant(media_finding_is_lost claim nvme/erase/sanitize_erase.cpp
+  SanitizedMediaTest.ADriveThatHides*
+  "the same, because a worker that dies leads the drive out of the state that shows it"
+  [[    if (!look) return std::move(look).error();
+    run.looked = true;]]
+  [[    run.looked = true;
+    if (!look) {
+      (void)leave_media_verification(drive);
+      return std::move(look).error();
+    }]])
+unit_mutant(left_showing_its_media claim nvme/erase/sanitize_erase.cpp
+  SanitizedMediaTest.WhatATenantLeft*
+  "a tenant's drive is never erased, because it waits for a command that nobody sends"
+  [[    if (shows_media(drive, *log) && !led_out) {]] [[    if (false) {]])

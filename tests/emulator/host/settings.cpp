@@ -10,13 +10,16 @@ namespace reclaim::emulator {
 const char* const kSettingsHelp =
     R"(identity   serial= model= firmware= subsysnqn= cntlid= vendor=0x144d device=0xa80a
            instance=N (nvmeN) disk=N (nvmeNnM) numa_node= iommu_group= sriov_total= sriov_enabled=
-abilities  size=64M (first namespace) capacity= sanicap=crypto+block+overwrite+ndi|none|0x3
+abilities  size=64M (first namespace) capacity= sanicap=crypto+block+overwrite+verify+ndi|none|0x3
            oacs= oncs= fna= cmic= dlfeat= mdts= wzsl= nwpc= rpmbs= frmw= npss=
 sanitize   duration_ms=3000 estimate_block_s= estimate_crypto_s= estimate_overwrite_s=
-           sstat=0..4 gde=0|1 (as the last tenant left it) advance_ms= (time leaps forward)
+           deallocate_ms= estimate_deallocate_s= (after a media verification)
+           sstat=0..4 gde=0|1 media_verification=1 (as the last tenant left it)
+           advance_ms= (time leaps forward)
 health     critical_warning= available_spare= percent_used= temperature_k= media_errors=
            host_reads= host_writes= unsafe_shutdowns=
 faults     lies_keeps_data= erases_half= no_gde= wrong_scdw10= serial_changes= garbage_identify=
+           refuses_emvs= refuses_media_reads= hides_media=
            unexpected_deallocation= never_writes= reset_fails= (0|1)
            stalls_at=PERCENT|off fails_at=PERCENT|off
            refuses_sanitize=STATUS refuses_format=STATUS refuses_log=STATUS (0x4002, 0 = off)
@@ -29,14 +32,16 @@ namespace {
 
 Status sanicap(const Setting& setting, std::uint32_t& into) {
   if (setting.value.starts_with("0x")) return number(setting, into);
-  const std::map<std::string_view, std::uint32_t> bits{
-      {"none", 0}, {"crypto", 1}, {"block", 2}, {"overwrite", 4}, {"ndi", 1U << 29U}};
+  const std::map<std::string_view, std::uint32_t> bits{{"none", 0},   {"crypto", 1},
+                                                       {"block", 2},  {"overwrite", 4},
+                                                       {"verify", 8}, {"ndi", 1U << 29U}};
   std::uint32_t value = 0;
   std::string_view rest = setting.value;
   while (!rest.empty()) {
     const std::size_t cut = std::min(rest.find('+'), rest.size());
     const auto found = bits.find(rest.substr(0, cut));
-    if (found == bits.end()) return bad(setting, "none, crypto, block, overwrite, ndi joined by +");
+    if (found == bits.end())
+      return bad(setting, "none, crypto, block, overwrite, verify, ndi joined by +");
     value |= found->second;
     rest.remove_prefix(std::min(cut + 1, rest.size()));
   }
@@ -91,6 +96,17 @@ Status sanitize_status(DriveState& state, const Setting& setting) {
   state.sanitize.failure_mode = value == 3;
   state.sanitize.restricted = value == 3;
   if (value == 3) state.sanitize.data_erased = false;
+  return Ok{};
+}
+
+// A crypto erase that ended, whose media nobody has looked at.
+Status media_verification(DriveState& state, const Setting& setting) {
+  bool left = false;
+  if (!flag(setting, left).ok() || !left) return bad(setting, "1");
+  state.sanitize.status = SanitizeStatus::in_progress;
+  state.sanitize.phase = SanitizePhase::media_verification;
+  state.sanitize.cdw10 = 0x404;
+  state.sanitize.data_erased = false;
   return Ok{};
 }
 
@@ -149,7 +165,12 @@ void add_abilities(SettingTable& table) {
   };
   table["estimate_block_s"] = [](auto& s, auto& v) { return number(v, s.sanitize.estimate_s[1]); };
   table["estimate_crypto_s"] = [](auto& s, auto& v) { return number(v, s.sanitize.estimate_s[2]); };
+  table["deallocate_ms"] = [](auto& s, auto& v) { return number(v, s.sanitize.deallocate_ms); };
+  table["estimate_deallocate_s"] = [](auto& s, auto& v) {
+    return number(v, s.sanitize.estimate_deallocate_s);
+  };
   table["sstat"] = sanitize_status;
+  table["media_verification"] = media_verification;
   table["gde"] = [](auto& s, auto& v) { return flag(v, s.sanitize.data_erased); };
   table["advance_ms"] = advance;
 }
@@ -166,6 +187,11 @@ void add_health_and_faults(SettingTable& table) {
   table["lies_keeps_data"] = [](auto& s, auto& v) { return flag(v, s.faults.lies_keeps_data); };
   table["erases_half"] = [](auto& s, auto& v) { return flag(v, s.faults.erases_half); };
   table["no_gde"] = [](auto& s, auto& v) { return flag(v, s.faults.no_gde); };
+  table["refuses_emvs"] = [](auto& s, auto& v) { return flag(v, s.faults.refuses_emvs); };
+  table["refuses_media_reads"] = [](auto& s, auto& v) {
+    return flag(v, s.faults.refuses_media_reads);
+  };
+  table["hides_media"] = [](auto& s, auto& v) { return flag(v, s.faults.hides_media); };
   table["wrong_scdw10"] = [](auto& s, auto& v) { return flag(v, s.faults.wrong_scdw10); };
   table["serial_changes"] = [](auto& s, auto& v) { return flag(v, s.faults.serial_changes); };
   table["garbage_identify"] = [](auto& s, auto& v) { return flag(v, s.faults.garbage_identify); };

@@ -149,6 +149,7 @@ void Controller::power_loss() {
   security.psid_tries = 0;
   security.mbr_done = false;
   security.locked = security.locked || security.locking_enabled;  // ranges lock on reset
+  cancel_media_verification();
   reset_reservations(true);
   reset_firmware(true);
   reset();

@@ -63,6 +63,10 @@ class Controller final {
   [[nodiscard]] std::uint32_t progress() const;  // of 65536
   void finish_sanitize();
   void disturb_sanitize(std::uint32_t done);
+  [[nodiscard]] bool shows_media() const;
+  Completion exit_media_verification(std::uint32_t action);
+  void leave_media_verification();
+  void cancel_media_verification();  // a loss of power does
   void erase_all(std::uint32_t percent);
   bool erase_range(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length, bool crypto,
                    bool keep_allocated);

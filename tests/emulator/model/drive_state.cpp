@@ -32,6 +32,7 @@ void reset_to_factory(DriveState& state) {
   state.sanitize.data_erased = true;
   state.sanitize.duration_ms = 3000;
   state.sanitize.estimate_s.fill(0xffffffffU);
+  state.sanitize.estimate_deallocate_s = 0xffffffffU;
   SmartState& smart = state.smart;
   smart.available_spare = 100;
   smart.spare_threshold = 10;

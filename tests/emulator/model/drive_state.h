@@ -13,7 +13,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 9;
+inline constexpr std::uint32_t kStateVersion = 10;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -39,7 +39,7 @@ struct NamespaceState {
 enum class Deallocated : std::uint8_t { zeros, ones, noise };
 
 struct Capabilities {
-  std::uint32_t sanicap;  // bit 0 crypto, 1 block, 2 overwrite, 29 NDI, 31:30 NODMMAS
+  std::uint32_t sanicap;  // bit 0 crypto, 1 block, 2 overwrite, 3 VERS, 29 NDI, 31:30 NODMMAS
   std::uint16_t oacs;
   std::uint16_t oncs;
   std::uint8_t fna;
@@ -70,8 +70,17 @@ enum class SanitizeStatus : std::uint8_t {
   success_unexpected_deallocation = 4,
 };
 
+// Of one that runs: what the log's SANS tells it from.
+enum class SanitizePhase : std::uint8_t {
+  processing = 0,
+  media_verification = 5,
+  post_verification = 6,
+};
+
 struct SanitizeState {
   SanitizeStatus status;
+  SanitizePhase phase;
+  bool verification_canceled;  // MVCNCLD: a reset came before or while the media could be read
   bool failure_mode;  // a failed sanitize bars I/O until a successful one or, if allowed, an exit
   bool restricted;   // started with AUSE = 0: the failure can be left by a successful sanitize only
   bool data_erased;  // "Global Data Erased": nothing was written since
@@ -80,7 +89,10 @@ struct SanitizeState {
   std::uint32_t cdw10;
   std::uint32_t pattern;
   std::int64_t started_ms;
-  std::uint32_t duration_ms;  // how long a sanitize takes on this drive
+  std::uint32_t duration_ms;    // how long a sanitize takes on this drive
+  std::uint32_t deallocate_ms;  // the same of the deallocation after the media verification
+  std::uint32_t estimate_deallocate_s;
+  std::int64_t left_ms;  // when the media verification was left
   // Log page estimates in seconds: overwrite, block, crypto, then the same with no-deallocate.
   std::array<std::uint32_t, 6> estimate_s;
 };
@@ -129,6 +141,9 @@ struct Faults {
   bool lies_keeps_data;              // reports success and GDE, erases nothing
   bool erases_half;                  // erases the first half of every namespace only
   bool no_gde;                       // never sets Global Data Erased
+  bool refuses_emvs;                 // does not enter the media verification that it says it has
+  bool refuses_media_reads;          // enters it, and bars reading there
+  bool hides_media;                  // erases nothing, but reads deallocated blocks as DLFEAT says
   bool wrong_scdw10;                 // the log shows another command than the one given
   bool serial_changes;               // Identify answers with a serial that is not the enrolled one
   bool garbage_identify;             // Identify answers with noise

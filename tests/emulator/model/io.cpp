@@ -9,7 +9,9 @@ namespace reclaim::emulator {
 
 std::uint16_t Controller::begin_read(std::uint32_t nsid, std::uint64_t offset,
                                      std::uint64_t length) {
-  if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) return barred;
+  const bool of_media = shows_media() && !state_.faults.refuses_media_reads;
+  const std::uint16_t barred = barred_by_sanitize();
+  if (barred != kSuccess && !of_media) return barred;
   if (const std::uint16_t bad = check_range(nsid, offset, length); bad != kSuccess) return bad;
   if (state_.security.locked) return kAccessDenied;
   if (const std::uint16_t no = reserved_to_others(nsid, false); no != kSuccess) return no;
@@ -20,7 +22,7 @@ std::uint16_t Controller::begin_read(std::uint32_t nsid, std::uint64_t offset,
     return kUnrecoveredRead;
   }
   state_.smart.sectors_read += length / 512;
-  return kSuccess;
+  return of_media ? kSuccessfulMediaRead : kSuccess;
 }
 
 std::uint16_t Controller::may_write(std::uint32_t nsid, std::uint64_t offset,
@@ -100,12 +102,12 @@ Completion Controller::read_write(const Command& command, bool write) {
   const std::uint64_t offset = slba * block;
   const std::uint16_t may =
       write ? begin_write(command.nsid, offset, length) : begin_read(command.nsid, offset, length);
-  if (may != kSuccess) return Completion{may, 0};
+  if (may != kSuccess && may != kSuccessfulMediaRead) return Completion{may, 0};
   const std::span<std::byte> data = command.data.first(length);
   if (write && swallows(data)) return Completion{};
   const bool done =
       write ? media_.write(command.nsid, offset, data) : media_.read(command.nsid, offset, data);
-  return Completion{done ? kSuccess : kInternalError, 0};
+  return Completion{done ? may : kInternalError, 0};
 }
 
 Completion Controller::compare(const Command& command) {
@@ -137,9 +139,9 @@ Completion Controller::deallocate(const Command& command) {
 }
 
 Completion Controller::io(const Command& command) {
-  if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) {
-    return Completion{barred, 0};
-  }
+  const std::uint16_t barred = barred_by_sanitize();
+  const bool of_media = shows_media() && command.opcode == nvme_cmd_read;
+  if (barred != kSuccess && !of_media) return Completion{barred, 0};
   switch (command.opcode) {
     case nvme_cmd_flush:
       if (command.nsid != NVME_NSID_ALL && attached(command.nsid) == nullptr) {

@@ -1,6 +1,7 @@
 // The sanitize state machine (NVM Express base, "Sanitize Operations"): idle, processing and
 // failure, each restricted (AUSE = 0) or not. Nothing but time ends the processing state: no reset,
-// no power loss and no other command.
+// no power loss and no other command. With EMVS (base 2.1) its media verification follows, until
+// a command or a loss of power ends that, and then the deallocation.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,6 +16,8 @@ constexpr std::uint32_t kExitFailure = 1;
 constexpr std::uint32_t kBlockErase = 2;
 constexpr std::uint32_t kOverwrite = 3;
 constexpr std::uint32_t kCryptoErase = 4;
+constexpr std::uint32_t kExitMediaVerification = 5;
+constexpr std::uint32_t kSanicapVerification = 1U << 3U;
 constexpr std::uint32_t kSanicapNoDeallocateInhibited = 1U << 29U;
 constexpr std::size_t kNodrmFeature = NVME_FEAT_FID_SANITIZE;
 constexpr std::uint32_t kProgressWhole = 65536;
@@ -29,6 +32,10 @@ bool no_deallocate(std::uint32_t cdw10) {
   return (cdw10 & 1U << 9U) != 0;
 }
 
+bool enters_verification(std::uint32_t cdw10) {
+  return (cdw10 & 1U << 10U) != 0;
+}
+
 // xorshift64*: what a changed key turns old ciphertext into.
 std::uint64_t next_noise(std::uint64_t& seed) {
   seed ^= seed >> 12U;
@@ -41,10 +48,14 @@ std::uint64_t next_noise(std::uint64_t& seed) {
 
 std::uint32_t Controller::progress() const {
   const SanitizeState& sanitize = state_.sanitize;
-  const std::int64_t elapsed = std::max<std::int64_t>(0, now_ms_ - sanitize.started_ms);
+  if (sanitize.phase == SanitizePhase::media_verification) return kProgressWhole;
+  const bool deallocates = sanitize.phase == SanitizePhase::post_verification;
+  const std::int64_t since_ms = deallocates ? sanitize.left_ms : sanitize.started_ms;
+  const std::uint32_t duration_ms = deallocates ? sanitize.deallocate_ms : sanitize.duration_ms;
+  const std::int64_t elapsed = std::max<std::int64_t>(0, now_ms_ - since_ms);
   std::uint64_t done = kProgressWhole;
-  if (sanitize.duration_ms > 0 && elapsed < sanitize.duration_ms) {
-    done = static_cast<std::uint64_t>(elapsed) * kProgressWhole / sanitize.duration_ms;
+  if (duration_ms > 0 && elapsed < duration_ms) {
+    done = static_cast<std::uint64_t>(elapsed) * kProgressWhole / duration_ms;
   }
   if (state_.faults.stalls_at >= 0) {
     const auto limit = static_cast<std::uint64_t>(state_.faults.stalls_at) * kProgressWhole / 100;
@@ -59,6 +70,7 @@ void Controller::advance() {
   }
   SanitizeState& sanitize = state_.sanitize;
   if (sanitize.status != SanitizeStatus::in_progress) return;
+  if (sanitize.phase == SanitizePhase::media_verification) return;
   const std::uint32_t done = progress();
   disturb_sanitize(done);
   const int fails_at = state_.faults.fails_at;
@@ -69,7 +81,25 @@ void Controller::advance() {
     return;
   }
   // A drive that stalls at 100 % stands at FFFFh with SSTAT still "in progress".
-  if (done >= kProgressWhole && state_.faults.stalls_at < 0) finish_sanitize();
+  if (done < kProgressWhole || state_.faults.stalls_at >= 0) return;
+  const bool shows_media = sanitize.phase == SanitizePhase::processing &&
+                           enters_verification(sanitize.cdw10) && !sanitize.verification_canceled;
+  if (!shows_media) return finish_sanitize();
+  // What an erase leaves of the media, before it is deallocated.
+  sanitize.phase = SanitizePhase::media_verification;
+  if (!state_.faults.lies_keeps_data && !state_.faults.hides_media) erase_all(100);
+}
+
+void Controller::leave_media_verification() {
+  state_.sanitize.phase = SanitizePhase::post_verification;
+  state_.sanitize.left_ms = now_ms_;
+}
+
+void Controller::cancel_media_verification() {
+  SanitizeState& sanitize = state_.sanitize;
+  if (sanitize.status != SanitizeStatus::in_progress) return;
+  if (sanitize.phase == SanitizePhase::media_verification) leave_media_verification();
+  sanitize.verification_canceled = enters_verification(sanitize.cdw10);
 }
 
 // What happens to the drive on its way; the sanitize itself goes on.
@@ -91,6 +121,7 @@ void Controller::disturb_sanitize(std::uint32_t done) {
 
 void Controller::finish_sanitize() {
   SanitizeState& sanitize = state_.sanitize;
+  sanitize.phase = SanitizePhase::processing;
   if (!state_.faults.lies_keeps_data) erase_all(100);
   sanitize.unreadable =
       state_.faults.unreadable_after_crypto && action_of(sanitize.cdw10) == kCryptoErase;
@@ -112,7 +143,8 @@ void Controller::erase_all(std::uint32_t percent) {
   const SanitizeState& sanitize = state_.sanitize;
   const bool crypto = action_of(sanitize.cdw10) == kCryptoErase;
   const bool inhibited = (state_.capabilities.sanicap & kSanicapNoDeallocateInhibited) != 0;
-  const bool keep_allocated = no_deallocate(sanitize.cdw10) && !inhibited;
+  const bool keep_allocated = sanitize.phase == SanitizePhase::media_verification ||
+                              (no_deallocate(sanitize.cdw10) && !inhibited);
   const std::uint32_t share = state_.faults.erases_half ? std::min(percent, 50U) : percent;
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     if (allocated(nsid) == nullptr) continue;
@@ -172,12 +204,27 @@ std::uint16_t Controller::sanitize_prohibited() const {
   return any_protected ? kWriteProtected : kSuccess;
 }
 
+bool Controller::shows_media() const {
+  return state_.sanitize.status == SanitizeStatus::in_progress &&
+         state_.sanitize.phase == SanitizePhase::media_verification;
+}
+
+// While the media can be read no other action than its exit is valid, and at no other time that.
+Completion Controller::exit_media_verification(std::uint32_t action) {
+  if (state_.faults.refuses_sanitize != 0) return Completion{state_.faults.refuses_sanitize, 0};
+  if (!shows_media() || action != kExitMediaVerification) return Completion{kInvalidField, 0};
+  leave_media_verification();
+  advance();
+  return Completion{};
+}
+
 Completion Controller::sanitize(const Command& command) {
   SanitizeState& sanitize = state_.sanitize;
   const std::uint32_t action = action_of(command.cdw10);
   if ((state_.capabilities.sanicap & 7U) == 0) return Completion{kInvalidOpcode, 0};
   // A namespace is not the object of this command; drives have refused one (edk2 #12212).
   if (command.nsid != 0 && command.nsid != NVME_NSID_ALL) return Completion{kInvalidField, 0};
+  if (shows_media()) return exit_media_verification(action);
   if (const std::uint16_t no = sanitize_prohibited(); no != kSuccess) return Completion{no, 0};
   if (action == kExitFailure) {
     if (!sanitize.failure_mode) return Completion{};
@@ -190,6 +237,10 @@ Completion Controller::sanitize(const Command& command) {
                                : action == kOverwrite  ? 4U
                                                        : 0U;
   if ((state_.capabilities.sanicap & wanted) == 0) return Completion{kInvalidField, 0};
+  const bool verifies = (state_.capabilities.sanicap & kSanicapVerification) != 0;
+  if (enters_verification(command.cdw10) && (!verifies || state_.faults.refuses_emvs)) {
+    return Completion{kInvalidField, 0};
+  }
   if (sanitize.failure_mode && sanitize.restricted && unrestricted(command.cdw10)) {
     return Completion{kSanitizeFailed, 0};
   }
@@ -197,6 +248,8 @@ Completion Controller::sanitize(const Command& command) {
   const bool warn_only = (state_.features[kNodrmFeature].current & 1U) != 0;
   if (no_deallocate(command.cdw10) && inhibited && !warn_only) return Completion{kInvalidField, 0};
   sanitize.status = SanitizeStatus::in_progress;
+  sanitize.phase = SanitizePhase::processing;
+  sanitize.verification_canceled = false;
   sanitize.restricted = !unrestricted(command.cdw10);
   sanitize.data_erased = false;
   sanitize.passes_done = 0;
@@ -214,9 +267,9 @@ void Controller::sanitize_log(nvme_sanitize_log_page& log) const {
   std::memcpy(&log, state_.pages.sanitize_log.data(), sizeof(log));
   const bool running = sanitize.status == SanitizeStatus::in_progress;
   log.sprog = static_cast<std::uint16_t>(running ? std::min(progress(), 65535U) : 65535U);
-  log.sstat = static_cast<std::uint16_t>(static_cast<std::uint32_t>(sanitize.status) |
-                                         (sanitize.passes_done & 0x1fU) << 3U |
-                                         (sanitize.data_erased ? 1U << 8U : 0U));
+  log.sstat = static_cast<std::uint16_t>(
+      static_cast<std::uint32_t>(sanitize.status) | (sanitize.passes_done & 0x1fU) << 3U |
+      (sanitize.data_erased ? 1U << 8U : 0U) | (sanitize.verification_canceled ? 1U << 9U : 0U));
   // The lie is a well-formed command, only not ours: a block erase for a crypto erase and so on.
   log.scdw10 = state_.faults.wrong_scdw10 ? sanitize.cdw10 ^ 6U : sanitize.cdw10;
   log.eto = sanitize.estimate_s[0];
@@ -225,6 +278,16 @@ void Controller::sanitize_log(nvme_sanitize_log_page& log) const {
   log.etond = sanitize.estimate_s[3];
   log.etbend = sanitize.estimate_s[4];
   log.etcend = sanitize.estimate_s[5];
+  if ((state_.capabilities.sanicap & kSanicapVerification) == 0) return;
+  // ETPVDS and SSI, which the headers of older libraries do not name.
+  const std::uint8_t processing = sanitize.restricted ? 1 : 3;
+  const std::uint8_t phase = !running ? sanitize.failure_mode ? processing + 1 : 0
+                             : sanitize.phase == SanitizePhase::processing
+                                 ? processing
+                                 : static_cast<std::uint8_t>(sanitize.phase);
+  const auto page = std::as_writable_bytes(std::span(&log, 1));
+  std::memcpy(page.data() + 32, &sanitize.estimate_deallocate_s, sizeof(std::uint32_t));
+  page[36] = std::byte{phase};
 }
 
 }  // namespace reclaim::emulator

@@ -43,6 +43,8 @@ inline constexpr std::uint16_t kControllerListInvalid = 0x11c | kDoNotRetry;
 inline constexpr std::uint16_t kSelfTestRunning = 0x11d | kDoNotRetry;
 inline constexpr std::uint16_t kPmrProhibitsSanitize = 0x123 | kDoNotRetry;
 inline constexpr std::uint16_t kCannotBeProhibited = 0x128 | kDoNotRetry;
+// Data was moved: it is what the media holds, right or wrong.
+inline constexpr std::uint16_t kSuccessfulMediaRead = 0x19c;
 inline constexpr std::uint16_t kWriteFault = 0x280 | kDoNotRetry;
 inline constexpr std::uint16_t kUnrecoveredRead = 0x281 | kDoNotRetry;
 inline constexpr std::uint16_t kCompareFailed = 0x285 | kDoNotRetry;

@@ -7,6 +7,7 @@ what is set after it was cleaned once (so that its enrolment is known) and hande
 ERROR, RELEASED, WAITS = "error", "available", "pending_cleaning"
 HOUR_MS = 3_600_000
 NO_SANITIZE = {"sanicap": "none"}
+SHOWS_MEDIA = {"sanicap": "crypto+block+verify"}
 ONCS_WITHOUT_WRITE_ZEROES = "0x14"
 # Drives for which the operator has an image of what they came with.
 IMAGED = {"model": "IMAGED", "firmware": "GOOD05", "firmware_slot": "1:GOOD05"}
@@ -94,6 +95,16 @@ ERASING = [
     Row("garbage sanitize log", {"garbage_sanitize_log": 1}, words="sanitize"),
     Row("sanitize log refused", {"refuses_log": "0x4002"},
         words="Get Log Page .*look for an update"),
+    Row("shows its media", {}, RELEASED, made=SHOWS_MEDIA,
+        certificate={"evidence.cdw10": 0x404, "evidence.sstat": 0x101}),
+    Row("hides what it keeps", {"hides_media": 1}, made=SHOWS_MEDIA,
+        words="the media still holds content of before the erase .*replace the drive"),
+    Row("refuses to show its media", {"refuses_emvs": 1}, RELEASED, made=SHOWS_MEDIA,
+        certificate={"evidence.cdw10": 4}),
+    Row("left showing its media", {"media_verification": 1}, RELEASED, made=SHOWS_MEDIA),
+    Row("comes back dead", {"state": "dead"}, RELEASED),
+    Row("comes back dead for good", {"state": "dead", "reset_fails": 1},
+        words="it was reset and did not come up .*power-cycle its slot, or replace the drive"),
     Row("block erase only", {}, RELEASED, made={"sanicap": "block"},
         certificate={"method": "sanitize_block"}),
 ]

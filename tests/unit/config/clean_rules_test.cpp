@@ -54,6 +54,8 @@ TEST(CleanRules, EveryKeyIsTakenOver) {
   EXPECT_THAT(
       nvme::names(good(R"({"relax": ["global_data_erased", "deallocated_value"]})").rules.relaxed),
       ElementsAre("global_data_erased", "deallocated_value"));
+  EXPECT_THAT(nvme::names(good(R"({"relax": ["media_verification"]})").rules.relaxed),
+              ElementsAre("media_verification"));
 }
 
 TEST(CleanRules, WhatIsAcceptedIsSaid) {

@@ -219,6 +219,22 @@ TEST(Admission, AnUnmanagedDriveIsAskedWhatItCanWhenItIsClaimed) {
   EXPECT_EQ(plan->size(), 4U);
 }
 
+TEST(Admission, AControllerThatIsDeadIsClaimedAsOnlyThatResetsIt) {
+  Scene scene;
+  scene.sighting.drive->identity.reset();
+  scene.sighting.drive->counters.reset();
+  scene.sighting.drive->driver = "nvme";
+  scene.sighting.drive->problem = "nvme0 is resetting";
+  scene.sighting.drive->controller_state = "resetting";
+  EXPECT_THAT(scene.admitted().error().what, HasSubstr("is resetting")) << "that passes by itself";
+  scene.sighting.drive->controller_state = "dead";
+  const auto plan = scene.admitted();
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  EXPECT_FALSE(is_whole(*plan)) << "what it can is not known before it answers";
+  scene.sighting.drive->driver = "vfio-pci";
+  EXPECT_FALSE(scene.admitted().ok());
+}
+
 Assessment resolved(Scene& scene) {
   Assessment out = *scene.assessed();
   resolve_policy(out, scene.record, scene.sighting,

@@ -78,6 +78,21 @@ TEST(Evidence, ThatAZeroingWentOnIsStoredAndTold) {
   EXPECT_THAT(summary(evidence), HasSubstr("9 bytes zeroed, of them 4 by a worker before"));
 }
 
+TEST(Evidence, WhatTheMediaHeldIsStoredAndTold) {
+  nvme::EraseEvidence evidence;
+  evidence.media = {8, 7, 1, 4096, 4000, ""};
+  EXPECT_THAT(to_json(evidence), HasSubstr(R"("media_places_read":8,"media_places_compared":7,)"
+                                           R"("media_places_unreadable":1,"media_bytes_read":4096,)"
+                                           R"("media_bytes_nonzero":4000})"));
+  EXPECT_EQ(*evidence_of_json(to_json(evidence)), evidence);
+  EXPECT_THAT(summary(evidence),
+              HasSubstr("; 8 places of the media read before they were deallocated, 7 held data"));
+  evidence.media = {0, 0, 9, 0, 0, "because"};
+  EXPECT_EQ(*evidence_of_json(to_json(evidence)), evidence);
+  EXPECT_THAT(summary(evidence), HasSubstr("; the media was not read: because"));
+  EXPECT_THAT(to_json(nvme::EraseEvidence{}), Not(HasSubstr("media")));
+}
+
 TEST(Evidence, OfAnOlderVersionIsRead) {
   const auto back = evidence_of_json(
       R"({"method":"sanitize_crypto","cdw10":4,"scdw10":4,"sstat":1,"global_data_erased":true,)"

@@ -131,12 +131,15 @@ TEST(SanitizeLogPage, FieldsAreRead) {
   put(page, 8, 1, 4);
   put(page, 12, 2, 4);
   put(page, 16, 3, 4);
+  put(page, 32, 6, 4);
+  put(page, 36, 0x15, 1);  // the state is in bits 3:0
   const auto log = parse_sanitize_log(page);
   ASSERT_TRUE(log.ok());
-  EXPECT_EQ(*log, (SanitizeLog{0x8000, 0x0102, 4, 1, 2, 3}));
+  EXPECT_EQ(*log, (SanitizeLog{0x8000, 0x0102, 4, 1, 2, 3, 6, 5}));
   EXPECT_EQ(log->status(), 2U);
   EXPECT_TRUE(log->global_data_erased());
-  EXPECT_FALSE(parse_sanitize_log(Page(31)).ok());
+  EXPECT_TRUE(log->media_verification());
+  EXPECT_FALSE(parse_sanitize_log(Page(36)).ok());
 }
 
 }  // namespace

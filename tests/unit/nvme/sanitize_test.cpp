@@ -39,10 +39,24 @@ TEST(SanitizeTime, IsTheConfiguredOneOrTwiceTheDrivesEstimate) {
   EXPECT_EQ(time_limit_ms(log, 0, kQuarter), kQuarter);
 }
 
+TEST(SanitizeTime, HasTheDeallocationAfterItsMediaWasRead) {
+  SanitizeLog log;
+  const std::uint32_t media = sanitize_cdw10(EraseMethod::sanitize_crypto, true);
+  log.crypto_s = 1'000;
+  EXPECT_EQ(time_limit_ms(log, media, 0), 2'000'000) << "it does not tell how long that takes";
+  log.deallocate_s = 500;
+  EXPECT_EQ(time_limit_ms(log, media, 0), 3'000'000);
+  EXPECT_EQ(time_limit_ms(log, sanitize_cdw10(EraseMethod::sanitize_crypto), 0), 2'000'000);
+  log.crypto_s = log.deallocate_s = 0xfffffffe;
+  EXPECT_EQ(time_limit_ms(log, media, 0), 86'400'000);
+}
+
 TEST(SanitizeCommand, NeitherUnrestrictedExitNorNoDeallocate) {
   // SANACT in bits 2:0; AUSE is bit 3, OWPASS 7:4, OIPBP 8, NDAS 9.
   EXPECT_EQ(sanitize_cdw10(EraseMethod::sanitize_crypto), 4U);
   EXPECT_EQ(sanitize_cdw10(EraseMethod::sanitize_block), 2U);
+  EXPECT_EQ(sanitize_cdw10(EraseMethod::sanitize_crypto, true), 0x404U);  // EMVS is bit 10
+  EXPECT_EQ(sanitize_cdw10(EraseMethod::sanitize_block, true), 0x402U);
 }
 
 TEST(SanitizeJudgement, OnlyOurCommandWithGlobalDataErasedIsAnErasure) {

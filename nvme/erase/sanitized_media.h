@@ -1,0 +1,31 @@
+// The media of a sanitized drive, read before it is deallocated: what a block that is told to be
+// deallocated reads as shows nothing of what it was made of. A drive with VERS has a state for that
+// (NVM Express Base 2.1, 8.1.24.3.6). Blocking; thread: the drive's.
+#pragma once
+
+#include "nvme/drive_context.h"
+#include "nvme/erase/sanitize_erase.h"
+#include "nvme/stop_flag.h"
+
+namespace reclaim::nvme {
+
+// Whether the drive can be asked for that state by an erase that has this baseline: it says so, the
+// rules of the claim want the media read, every disk is what the drive says, and no block has
+// metadata.
+[[nodiscard]] bool can_show_media(const DriveContext& drive, const Baseline& baseline);
+// Whether it is in that state, whoever led it there. A drive without VERS never is.
+[[nodiscard]] bool shows_media(const DriveContext& drive, const SanitizeLog& log);
+
+// Reads every place of the baseline once, in that state. What is read has no promise: the pattern
+// of an erase, noise, or another each time. So only what equals a digest of the baseline says
+// anything: Errc::failed, with where. Errc::cancelled: stopped. What the drive does not let be read
+// is told in the report, and is no error.
+[[nodiscard]] Result<SanitizedMedia> read_sanitized_media(const DriveContext& drive,
+                                                          const Baseline& baseline, MonoMs deadline,
+                                                          StopFlag& stop);
+
+// Sends the command that ends the state. Errc::failed: the drive refuses it, with the remedy;
+// Errc::busy or unknown: the log has to tell.
+[[nodiscard]] Status leave_media_verification(const DriveContext& drive);
+
+}  // namespace reclaim::nvme
