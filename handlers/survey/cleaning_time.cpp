@@ -73,7 +73,9 @@ void add_drive(nvme::EraseMethod method, const DevicePolicy& policy,
     return nvme::time_limit_ms(*drive.sanitize, cdw10, cleanup_ms) - cleanup_ms;
   };
   if (drive.sanitize && nvme::is_sanitize(method)) {
-    sum.add(more_for(nvme::sanitize_cdw10(method)), "for the sanitize, by the drive's estimate");
+    const bool shows_media = drive.identity && drive.identity->capabilities.media_verification();
+    sum.add(more_for(nvme::sanitize_cdw10(method, shows_media)),
+            "for the sanitize, by the drive's estimate");
   }
   if (drive.sanitize && drive.sanitize->in_progress()) {
     sum.add(cleanup_ms + more_for(drive.sanitize->scdw10), "for the sanitize that runs already");

@@ -48,6 +48,10 @@ TEST(CleaningTime, HasWhatADriveEstimatesOfItsSanitize) {
   EXPECT_EQ(how(nvme::EraseMethod::sanitize_block, drive),
             "at most 7200 s: 900 cleanup_timeout, 6300 for the sanitize, by the drive's estimate");
   EXPECT_THAT(how(nvme::EraseMethod::sanitize_crypto, drive), StartsWith("at most 900 s"));
+  drive.identity->capabilities.sanicap = 0xb;
+  drive.sanitize->deallocate_s = 600;
+  EXPECT_THAT(how(nvme::EraseMethod::sanitize_block, drive), StartsWith("at most 8400 s"))
+      << "it shows its media in between";
   drive.sanitize->sstat = 2;
   drive.sanitize->scdw10 = 2;
   EXPECT_EQ(how(nvme::EraseMethod::sanitize_crypto, drive),
