@@ -29,8 +29,9 @@ std::string other_than_accepted(const std::string& serial, const std::string& ha
                                 const std::string& address, const std::string& found) {
   return fmt::format(
       "the order accepts {}, the drive in {} is {}; check it, then issue the order again",
-      serial.empty() ? quoted_excerpt(hardware, kTextBytesMax) : "serial " + quoted_excerpt(serial, kTextBytesMax), address,
-      found.empty() ? "not known" : quoted_excerpt(found, kTextBytesMax));
+      serial.empty() ? quoted_excerpt(hardware, kTextBytesMax)
+                     : "serial " + quoted_excerpt(serial, kTextBytesMax),
+      address, found.empty() ? "not known" : quoted_excerpt(found, kTextBytesMax));
 }
 
 // Cards are not exchanged as drives are: without Device Serial Numbers, which many do not have, the

@@ -379,7 +379,8 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "look_changed", "release_withheld", "provider_anew", "released", "released_taken",
     "released_unseen", "handed_over", "release_conflict", "release_unknown", "release_refused",
     "still_reserved", "lock_lost", "restarted_resume", "restarted_error", "operator_clean",
-    "operator_abort", "operator_enrol", "operator_steps", "operator_retire", "overdue", "erases_exhausted");
+    "operator_abort", "operator_enrol", "operator_steps", "operator_retire", "overdue",
+    "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -185,8 +185,7 @@ void enter_error(Record& record, const Row& row, const Facts& facts, WallMs now)
   }
   // An erase whose end was not seen may be running still; every other error ends it.
   if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
-      on != Trigger::operator_abort && on != Trigger::overdue &&
-      on != Trigger::restarted_resume) {
+      on != Trigger::operator_abort && on != Trigger::overdue && on != Trigger::restarted_resume) {
     record.erase_begun = false;
   }
 }
