@@ -402,9 +402,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (why) return answer(*call, fault(why->status, why->detail));
     // Beside a service's token an expired one is good, and each host has both.
     if (accepts_something(order) && !call->who.service_roles.empty()) {
-      return answer(*call, fault(403,
-                                 "this order is a person's own: use a token of your own, without "
-                                 "a service's beside it (X-Service-Token)"));
+      return answer(*call, fault(403, "use a token of your own, without an X-Service-Token"));
     }
     // Tokens of two projects are one person: who approves is counted.
     order.who = fmt::format("keystone user {} of domain {}", word(call->who.user_id),
