@@ -388,9 +388,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   void order(const CallPtr& call, const Fleet::Found& found) {
     const OrderCall& kind = *order_call(call->route.resource);
     if (kind.kind == OrderKind::unhold && !call->who.is_in_person()) {
-      return answer(*call, fault(403,
-                                 "an approval is a person's own: use a token of your own, alone, "
-                                 "not a delegated one, nor a service's or one beside it"));
+      constexpr auto kWhy = "use a token of your own, alone, neither delegated nor a service's";
+      return answer(*call, fault(403, kWhy));
     }
     const WallMs now = ports_.clock.now().wall;
     Order order;
