@@ -62,6 +62,27 @@ Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
                            options.host.empty() ? "any host" : "the host " + options.host)};
 }
 
+Result<std::vector<std::string>> without_chain(const CertificateOptions& options,
+                                               const std::vector<ChainPlace>& places) {
+  constexpr std::string_view kEnding = ".pub";
+  std::vector<std::string> hosts;
+  if (!options.all_hosts || options.public_keys.size() != 1) return hosts;
+  const std::string& keys = options.public_keys.front();
+  std::error_code code;
+  if (!fs::is_directory(keys, code)) return hosts;
+  for (fs::directory_iterator it(keys, code), end; !code && it != end; it.increment(code)) {
+    std::string host = it->path().filename();
+    if (host.starts_with('.') || !host.ends_with(kEnding)) continue;
+    host.resize(host.size() - kEnding.size());
+    const bool has_one = std::any_of(places.begin(), places.end(),
+                                     [&](const ChainPlace& each) { return each.host == host; });
+    if (!has_one && (options.host.empty() || options.host == host)) hosts.push_back(host);
+  }
+  if (code) return Error{Errc::failed, fmt::format("{}: {}", keys, code.message())};
+  std::sort(hosts.begin(), hosts.end());
+  return hosts;
+}
+
 std::string hosts_of(const std::vector<ChainPlace>& places) {
   std::string names;
   for (const ChainPlace& place : places) names += (names.empty() ? "" : ", ") + place.host;

@@ -35,6 +35,10 @@ struct ChainPlace {
 // there is none; Errc::invalid: no mirror is known.
 [[nodiscard]] Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
                                                         const CertificateOptions& options);
+// The hosts, of --host that one alone, whose HOST.pub is in the folder that --public-key names and
+// which are at none of the places: their chain was taken out of the mirror, or never copied there.
+[[nodiscard]] Result<std::vector<std::string>> without_chain(const CertificateOptions& options,
+                                                             const std::vector<ChainPlace>& places);
 // "chains of 2 hosts: compute-1, compute-2; …"
 [[nodiscard]] std::string hosts_of(const std::vector<ChainPlace>& places);
 

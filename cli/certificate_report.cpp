@@ -10,6 +10,7 @@
 
 #include "cli/certificate_list.h"
 #include "handlers/drive_wear.h"
+#include "state/ledger/tenants.h"
 
 namespace reclaim::cli {
 namespace {
@@ -54,6 +55,18 @@ Cell percent(const std::optional<int>& used) {
   return used ? Cell(static_cast<std::int64_t>(*used)) : Cell();
 }
 
+Tenants tenants_of(const ReportSource& chain) {
+  Tenants tenants;
+  for (const Erasure& each : chain.erasures) {
+    const Certificate& it = each.certificate;
+    tenants.add(it.instance, it.migration, it.project);
+  }
+  for (const AuditLine& each : chain.audit) {
+    tenants.add(each.entry.instance, each.entry.migration, each.entry.project);
+  }
+  return tenants;
+}
+
 class Summing final {
  public:
   Summing(ChainState chain, const Selection& selection, std::size_t chains)
@@ -73,19 +86,25 @@ class Summing final {
         take(each, host, source.verdict);
       }
     }
-    std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
+    const Tenants tenants = tenants_of(source);
+    const auto whose = [&](const AuditEntry& entry) {
+      return tenants.whose(entry, asked.project, asked.instance);
+    };
+    std::map<std::uint64_t, AuditEntry> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
       const AuditEntry& it = each.entry;
       const std::string& host = source.host.empty() ? it.host : source.host;
-      entries[each.sequence] = &it;
-      const bool his = it.address.empty() || asked.of_tenant(it.project, it.instance);
+      entries[each.sequence] = it;
+      const bool his = it.address.empty() || whose(it) == Whose::asked_for;
       if (his && within(it.at) && is_of(host)) take(each, host);
     }
     for (const MissingErasure& each : source.unerased) {
-      const AuditEntry* next = entries[each.next.sequence];
-      const std::string host = source.host.empty() && next != nullptr ? next->host : source.host;
+      const AuditEntry& next = entries[each.next.sequence];
+      const std::string& host = source.host.empty() ? next.host : source.host;
       if (!within(each.next.at) || !is_of(host)) continue;
-      if (is_his(entries[each.tenancy.sequence]) || is_his(next)) take(each, host);
+      // Either of the two may be his.
+      const Whose known = std::min(whose(entries[each.tenancy.sequence]), whose(next));
+      if (known != Whose::anothers) take(each, host, known == Whose::asked_for);
     }
   }
 
@@ -109,10 +128,6 @@ class Summing final {
   [[nodiscard]] bool within(WallMs at) const { return report_.selection.period.has(at); }
   [[nodiscard]] bool is_of(const std::string& host) const {
     return report_.selection.host.empty() || report_.selection.host == host;
-  }
-  // A tenancy of which no entry tells may be anybody's.
-  [[nodiscard]] bool is_his(const AuditEntry* tenancy) const {
-    return tenancy == nullptr || report_.selection.of_tenant(tenancy->project, tenancy->instance);
   }
 
   void make_stretches() {
@@ -183,12 +198,14 @@ class Summing final {
     stretch_of(it.at).quarantines += 1;
   }
 
-  void take(const MissingErasure& missing, const std::string& host) {
+  void take(const MissingErasure& missing, const std::string& host, bool is_his) {
     report_.unerased += 1;
+    report_.left_out.unerased += is_his ? 0 : 1;
     report_.incidents.push_back(
         {missing.next.sequence, missing.next.at, "unerased", "", missing.tenancy.drive,
-         fmt::format("no erasure between the tenancy of entry {} ({}) and this one",
-                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at)),
+         fmt::format("no erasure between the tenancy of entry {} ({}) and this one{}",
+                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at),
+                     is_his ? "" : "; no entry tells whose it was"),
          host});
   }
 
@@ -268,7 +285,7 @@ Fields summary_of(const PeriodReport& report) {
           {"chain_detail", report.chain.text},
           {"project", report.selection.project},
           {"instance", report.selection.instance},
-          {"names_no_project", number(report.left_out.no_project)},
+          {"names_no_project", number(report.left_out.no_project + report.left_out.unerased)},
           {"only_heard_of", number(report.left_out.heard)}};
 }
 

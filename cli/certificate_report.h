@@ -112,8 +112,9 @@ struct PeriodReport {
 };
 
 // A certificate belongs to the period in which its device was released, or its drive was erased and
-// not given back. Both ends of the selection's period are given. Of an incident of a project or
-// an instance the entry names it; what is of no device is everybody's.
+// not given back. Both ends of the selection's period are given. An incident is of a project or an
+// instance that any entry of its tenancy names (state/ledger/tenants.h); what is of no device is
+// everybody's. A tenancy without an erasure is shown where it may be of them, too.
 [[nodiscard]] PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
                                      const Selection& selection);
 

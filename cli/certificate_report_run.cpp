@@ -59,6 +59,15 @@ class Fleet final {
     auto& lines = chain.verdict == ChainState::Verdict::verified ? good_ : others_;
     lines.push_back(fmt::format("host {}: {}", host, chain.text));
   }
+  // One that has a key and is not in the mirror.
+  void miss(const std::string& host) {
+    count_ += 1;
+    missing_ += (missing_.empty() ? "; no chain: " : ", ") + host;
+    others_.push_back(
+        fmt::format("host {}: no chain: there is a {}.pub, and no folder {} in the "
+                    "mirror: it was taken away, or never copied there",
+                    host, host, host));
+  }
   [[nodiscard]] ChainState state() && {
     ChainState all;
     if (verified_ == count_) {
@@ -66,8 +75,8 @@ class Fleet final {
     } else if (broken_) {
       all.verdict = ChainState::Verdict::broken;
     }
-    all.text = fmt::format("{} of {} chains are whole and signed, each by its own host", verified_,
-                           count_);
+    all.text = fmt::format("{} of {} chains are whole and signed, each by its own host{}",
+                           verified_, count_, missing_);
     // What is wrong comes first: a page shows some of them.
     all.problems = std::move(others_);
     all.problems.insert(all.problems.end(), good_.begin(), good_.end());
@@ -78,6 +87,7 @@ class Fleet final {
   std::size_t count_ = 0;
   std::size_t verified_ = 0;
   bool broken_ = false;
+  std::string missing_;
   std::vector<std::string> good_;
   std::vector<std::string> others_;
 };
@@ -148,6 +158,9 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
     fleet.add(place.host, state);
     all.state = std::move(state);
   }
+  const auto missing = without_chain(options, places);
+  if (!missing.ok()) return missing.error();
+  for (const std::string& host : *missing) fleet.miss(host);
   if (options.all_hosts) all.state = std::move(fleet).state();
   return all;
 }

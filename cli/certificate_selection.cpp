@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "state/base/log.h"
-#include "state/base/text.h"
+#include "state/ledger/tenants.h"
 
 namespace reclaim::cli {
 namespace {
@@ -44,14 +44,8 @@ Result<WallMs> end_of(const std::string& text) {
   return WallMs{end->at.ms + (end->day ? kDayMs : 0)};
 }
 
-std::string without_dashes(std::string_view id) {
-  std::string out = lower(id);
-  std::erase(out, '-');
-  return out;
-}
-
 bool same_id(std::string_view a, std::string_view b) {
-  return without_dashes(a) == without_dashes(b);
+  return plain_id(a) == plain_id(b);
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
@@ -125,6 +119,13 @@ std::vector<std::string> remarks(const LeftOut& left_out) {
         "{} of a tenancy that nobody saw, and this instance is among those that were only heard "
         "of: that proves nothing, and they are not shown",
         counted(left_out.heard, "erasure is", "erasures are")));
+  }
+  if (left_out.unerased > 0) {
+    said.push_back(counted(
+        left_out.unerased,
+        "tenancy without an erasure names no project: it may be the one asked for, and is shown",
+        "tenancies without an erasure name no project: they may be those asked for, and are "
+        "shown"));
   }
   return said;
 }

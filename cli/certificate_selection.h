@@ -41,10 +41,11 @@ struct Selection {
 // Of --from and --to, of which either may be left out, --project, --instance and --host.
 [[nodiscard]] Result<Selection> selection_of(const CertificateOptions& options);
 
-// Erasures of the period and the host that may be the tenant's, and are not shown as his.
+// What is of the period and the host, and may be the tenant's. Erasures are not shown as his.
 struct LeftOut {
   std::size_t no_project = 0;  // they name no project, and one was asked for
   std::size_t heard = 0;       // of a tenancy that nobody saw; the instance is among those heard of
+  std::size_t unerased = 0;    // tenancies without an erasure of which nothing tells whose: shown
 };
 // Whether it is meant; what is not, but may be the tenant's, is counted.
 [[nodiscard]] bool selects(const Selection& selection, const std::string& host,

@@ -150,6 +150,22 @@ class Times final : public json::Parts {
   Status good_ = Ok{};
 };
 
+rapidjson::SchemaDocument schema_named(std::string_view name) {
+  const auto text = json::parse(kCertificateSchema, kSealedBytesMax);
+  CHECK(text.ok());
+  const rapidjson::Value* definition = json::find((*text)["definitions"], name);
+  CHECK(definition != nullptr);
+  return rapidjson::SchemaDocument(*definition);
+}
+
+// Made once, as a list of a fleet asks for it thousands of times; of each thread, as its patterns
+// note where a search stands.
+const rapidjson::SchemaDocument& schema_of(SealedKind kind) {
+  thread_local const auto audit = schema_named(to_string(SealedKind::audit));
+  thread_local const auto certificate = schema_named(to_string(SealedKind::certificate));
+  return kind == SealedKind::audit ? audit : certificate;
+}
+
 }  // namespace
 
 bool is_digest(std::string_view text) {
@@ -201,12 +217,7 @@ Result<Sealed> open_seal(std::string_view text) {
 Status check_certificate_schema(std::string_view json_text, SealedKind kind) {
   const auto document = json::parse(json_text, kSealedBytesMax);
   if (!document.ok()) return document.error();
-  const auto text = json::parse(kCertificateSchema, kSealedBytesMax);
-  CHECK(text.ok());
-  const rapidjson::Value* certificate = json::find((*text)["definitions"], to_string(kind));
-  CHECK(certificate != nullptr);
-  const rapidjson::SchemaDocument schema(*certificate);
-  rapidjson::SchemaValidator validator(schema);
+  rapidjson::SchemaValidator validator(schema_of(kind));
   if (document->Accept(validator)) {
     Times times;
     if (Status read = json::read(json_text, times); !read.ok()) return read;

@@ -34,6 +34,10 @@ Result<StoredCertificate> open_stored(std::string_view text, const std::string& 
                                             "lower case: the login of host {} put it there",
                                             printable_excerpt(id, 40), host)};
   }
+  // What is lenient of a reader here is an error of the next one.
+  if (Status fits = check_certificate_schema(sealed->content); !fits.ok()) {
+    return std::move(fits).error();
+  }
   return StoredCertificate{sealed->sequence, *std::move(certificate)};
 }
 

@@ -17,7 +17,8 @@ struct StoredCertificate {
 };
 // It has the form of a seal to the byte, so that no two readers take two things from it; the
 // signature is not looked at. Errc::refused: it is of another device than that of this host at this
-// address, or its id is not as Reclaim makes it.
+// address, or its id is not as Reclaim makes it; Errc::invalid: it breaks the form or the published
+// schema.
 [[nodiscard]] Result<StoredCertificate> open_stored(std::string_view text, const std::string& host,
                                                     const std::string& address);
 

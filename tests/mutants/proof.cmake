@@ -106,3 +106,16 @@ unit_mutant(serials_are_any_text conductor handlers/conductor/order_desk.cpp
   "what anybody writes to Redis as a drive's serial is sealed in an operator's name"
   [[!order.serial.empty() && !is_drive_serial(order.serial)]]
   [[!order.serial.empty() && false]])
+unit_mutant(tenancies_are_of_their_begin state state/ledger/tenants.cpp TenantsTest.AnyEntry*
+  "a project's report hides that its drive was handed on unerased, for the begin names no project"
+  [[    projects.insert(known->second.projects.begin(), known->second.projects.end());]]
+  "")
+unit_mutant(nobodys_tenancies_are_anothers state state/ledger/tenants.cpp TenantsTest.WhatNothing*
+  "a drive is handed on unerased, and no project's report says so, for nothing names its tenant"
+  [[told.empty() ? Whose::not_known : Whose::anothers]]
+  [[Whose::anothers]])
+unit_mutant(any_member_is_listed handlers state/certificate/stored.cpp
+  ApiCertificatesTest.WhatBreaks*
+  "one host's certificate, with a number as its project, ends the list of the whole fleet"
+  [[  if (Status fits = check_certificate_schema(sealed->content); !fits.ok()) {]]
+  [[  if (Status fits = Ok{}; !fits.ok()) {]])

@@ -1,4 +1,5 @@
 """openstack accelerator device certificate and cleaning."""
+import contextlib
 import io
 import json
 import os
@@ -10,7 +11,7 @@ from unittest import mock
 from osc_lib import exceptions
 
 from played_cloud import PlayedCloud, error, golden, run
-from reclaim_openstack.osc import certificates, cleaning
+from reclaim_openstack.osc import certificates, cleaning, devices, orders
 
 UUID = "29fea63c-fdff-581d-adb6-18b692a7ca42"
 ID = "5f0f7f0e-8f0c-4b51-9a55-0d1a5d0c9f11"
@@ -94,10 +95,91 @@ class Certificates(Case):
         identity = SimpleNamespace(
             find_project=lambda name: SimpleNamespace(id=mine) if name == "shop" else None)
         with mock.patch("openstack.connection.Connection.identity", identity):
-            self.assertEqual(self.days(cloud, "--project", "shop")[0], [5])
+            days, said = self.days(cloud, "--project", "shop")
+            self.assertEqual(days, [5])
+            self.assertIn("the project shop: its id is " + mine, said)
             with self.assertRaisesRegex(exceptions.CommandError, "project shoe: there is none"):
                 self.days(cloud, "--project", "shoe")
             self.assertEqual(self.days(cloud, "--project", mine)[0], [5], "one that is deleted")
+
+    def test_a_project_that_is_named_as_anothers_id_is_not_found_by_it(self):
+        mine, other = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3", "1" * 32
+        cloud = self.of_tenants([mine, other])
+        identity = SimpleNamespace(find_project=lambda name: SimpleNamespace(id=other))
+        with mock.patch("openstack.connection.Connection.identity", identity):
+            for spelled in (mine, mine.upper(), "8d0e5b2c-1a47-4f6d-9b3e-7c5a90f1e2d3"):
+                days, said = self.days(cloud, "--project", spelled)
+                self.assertEqual(days, [5], spelled)
+                self.assertIn("the project with the id " + spelled, said)
+
+    def test_what_one_host_wrote_costs_its_row_alone(self):
+        mine = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3"
+
+        def sealed(**content):
+            return json.dumps({"sealed": {"certificate": {"id": ID, **content}}})
+
+        honest = {**ROW, "released_at": "2026-10-05T00:00:00.000Z"}
+        evil = {**honest, "id": ID[:-2] + "66", "hostname": "compute-9", "address": "0000:02:00.0"}
+        year_0 = "0000-01-01T00:00:00.000Z"
+        for row, text, words in (
+                ({"released_at": year_0}, sealed(), ("--from", "2026-10-01")),
+                ({"released_at": None}, sealed(verified_at=year_0), ("--to", "2026-10-31")),
+                ({"released_at": None}, sealed(verified_at=5), ("--to", "2026-10-31")),
+                ({"released_at": None}, sealed(), ("--to", "2026-10-31")),
+                ({}, sealed(project=5), ("--project", mine)),
+                ({}, sealed(project=["x"]), ("--project", mine)),
+                ({}, '{"sealed": {"certificate": [["project", "x"]]}}', ("--project", mine)),
+                ({}, "[" * 100000, ("--project", mine)),
+                ({}, error(409, "Conflict: two of them have it"), ("--project", mine)),
+                ({}, error(404, "NotFound: it was replaced"), ("--project", mine))):
+            cloud = self.cloud({
+                "GET /v2/certificates": json.dumps({"certificates": [{**evil, **row}, honest]}),
+                "GET /v2/certificates/" + ID: sealed(project=mine),
+                "GET /v2/certificates/" + evil["id"]: text})
+            ran = run(certificates.ListCertificates, cloud, *words, "-f", "json")
+            self.assertEqual([each["id"] for each in json.loads(ran.out)], [ID], (row, text))
+            self.assertEqual(ran.code, 1, (row, text))
+            self.assertTrue(any(line.startswith("host compute-9, 0000:02:00.0: ")
+                                for line in ran.said), ran.said)
+        cloud.answers["GET /v2/certificates/" + evil["id"]] = error(503, "Redis is away")
+        with self.assertRaisesRegex(exceptions.CommandError, "Redis is away"):
+            self.days(cloud, "--project", mine)
+
+    def test_what_the_api_cannot_read_is_said(self):
+        evil = {"hostname": "compute-9", "address": "0000:02:00.0", "reason": "no \x1b[2J text"}
+        host = {"hostname": "compute-8", "address": None, "reason": None}
+        url = "http://reclaim:6667/v2/certificates?marker=" + UUID
+        first = {"certificates": [], "damaged": [host],
+                 "certificates_links": [{"rel": "next", "href": url}]}
+        cloud = self.cloud({
+            "GET /v2/certificates": json.dumps(first),
+            "GET /v2/certificates?marker=" + UUID: json.dumps(
+                {"certificates": [ROW], "damaged": [host, evil]})})
+        ran = run(certificates.ListCertificates, cloud, "-f", "json")
+        self.assertEqual([each["id"] for each in json.loads(ran.out)], [ID])
+        self.assertEqual((ran.code, ran.said), (1, [
+            "host compute-8, all devices: its certificate cannot be read",
+            "host compute-9, 0000:02:00.0: no \\x1b[2J text"]))
+        ran = run(certificates.ListCertificates, cloud, "--limit", "1", "-f", "json")
+        self.assertEqual(json.loads(ran.out), [], "one page")
+
+    def test_an_empty_value_is_not_one_that_was_left_out(self):
+        cloud = self.cloud({})
+        words = [(certificates.ListCertificates, name) for name in (
+            "--project", "--instance", "--host", "--device", "--serial", "--from", "--to",
+            "--marker")]
+        words += [(certificates.ShowCertificate, "--host"), (certificates.SaveCertificate, "--host"),
+                  (devices.ListDevices, "--host"), (devices.ListDevices, "--marker"),
+                  (orders.EnrolDevice, "--serial"), (orders.DisownDevice, "--reason"),
+                  (orders.RetireDevice, "--reason")]
+        for command, name in words:
+            said = io.StringIO()
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(said):
+                run(command, cloud, *([] if "List" in command.__name__ else [UUID]), name, "")
+            self.assertEqual(ended.exception.code, 2, name)
+            self.assertIn("argument %s: is empty; give a value, or leave the option out" % name,
+                          said.getvalue())
+        self.assertEqual(cloud.asked, [])
 
     def test_show_has_the_content(self):
         cloud = self.cloud({"GET /v2/certificates/" + ID: (200, SEALED)})

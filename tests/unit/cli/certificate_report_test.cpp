@@ -149,6 +149,89 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
   EXPECT_EQ(report.incidents[1].event, "unerased");
 }
 
+// Cyborg's flow: the begin knows the instance alone, and later entries the project too.
+struct Handover {
+  const char* what;
+  std::vector<AuditLine> audit;
+  std::optional<std::string> certified = {};  // the project in a certificate of the second tenancy
+};
+
+AuditLine told(std::uint64_t sequence, AuditEvent event, const std::string& instance,
+               const std::string& project, const std::string& migration = "") {
+  AuditLine it = line(sequence, event, "S9", fmt::format("2026-11-{:02}T00:00:00Z", sequence));
+  it.entry.instance = instance;
+  it.entry.project = project;
+  it.entry.migration = migration;
+  return it;
+}
+
+PeriodReport report_on(const Handover& handover, const Selection& asked) {
+  ReportSource source;
+  source.audit = handover.audit;
+  std::vector<DriveEvent> events;
+  for (const auto& [sequence, entry] : source.audit) {
+    if (entry.event > AuditEvent::tenancy_ended) continue;
+    events.push_back({entry.serial,
+                      entry.event == AuditEvent::tenancy_seen ? DriveEvent::Kind::tenancy
+                                                              : DriveEvent::Kind::ended,
+                      entry.instance, entry.at, sequence});
+  }
+  source.unerased = find_missing_erasures(events);
+  EXPECT_EQ(source.unerased.size(), 1U) << handover.what;
+  if (handover.certified) {
+    source.erasures = {erasure(20, "S9", "2026-11-20T00:00:00Z", 1)};
+    source.erasures[0].certificate.instance = "J";
+    source.erasures[0].certificate.project = *handover.certified;
+  }
+  return report_of({source}, {}, asked);
+}
+
+TEST(Report, AnUnerasedTenancyIsOfWhomAnyEntryOfItNames) {
+  using enum AuditEvent;
+  for (const Handover& handover : std::vector<Handover>{
+           {"the begin", {told(1, tenancy_seen, "I", "A"), told(3, tenancy_seen, "J", "B")}},
+           {"the end",
+            {told(1, tenancy_seen, "I", ""), told(2, tenancy_ended, "I", "A"),
+             told(3, tenancy_seen, "J", ""), told(4, tenancy_ended, "J", "B")}},
+           {"an incident in between",
+            {told(1, tenancy_seen, "I", ""), told(2, released_elsewhere, "I", "A"),
+             told(3, tenancy_seen, "J", "B")}},
+           {"the certificate of the next",
+            {told(1, tenancy_seen, "I", "A"), told(3, tenancy_seen, "J", "")},
+            "B"},
+           {"the end, of a begin that a migration stood for",
+            {told(1, tenancy_seen, "M", ""), told(2, released_elsewhere, "I", "", "M"),
+             told(3, tenancy_ended, "I", "A"), told(4, tenancy_seen, "J", "B")}}}) {
+    for (const char* project : {"A", "B"}) {
+      const PeriodReport report = report_on(handover, {november(), project});
+      EXPECT_EQ(report.unerased, 1U) << handover.what << " names " << project;
+      EXPECT_EQ(report.left_out.unerased, 0U) << handover.what;
+    }
+    EXPECT_EQ(report_on(handover, {november(), "C"}).unerased, 0U) << handover.what;
+    EXPECT_EQ(report_on(handover, {november(), "", "I"}).unerased, 1U) << handover.what;
+    EXPECT_EQ(report_on(handover, {november(), "", "K"}).unerased, 0U) << handover.what;
+    EXPECT_EQ(report_on(handover, {november()}).left_out.unerased, 0U) << handover.what;
+  }
+}
+
+TEST(Report, AnUnerasedTenancyOfNobodyMayBeAnybodys) {
+  using enum AuditEvent;
+  const Handover nobody{"nobody", {told(1, tenancy_seen, "I", ""), told(3, tenancy_seen, "J", "")}};
+  const PeriodReport report = report_on(nobody, {november(), "A"});
+  EXPECT_EQ(report.unerased, 1U);
+  EXPECT_EQ(report.left_out.unerased, 1U);
+  ASSERT_EQ(report.incidents.size(), 1U);
+  EXPECT_THAT(report.incidents[0].detail, HasSubstr("no entry tells whose it was"));
+  EXPECT_THAT(certificate_report_page(report, "/c"),
+              HasSubstr("1 tenancy without an erasure names no project: it may be the one"));
+  EXPECT_EQ(report_on(nobody, {november(), "A", "K"}).unerased, 0U) << "another instance";
+  EXPECT_EQ(report_on(nobody, {november()}).left_out.unerased, 0U) << "nobody is asked for";
+  const Handover no_instance{"", {told(1, tenancy_seen, "", ""), told(3, tenancy_seen, "J", "B")}};
+  EXPECT_EQ(report_on(no_instance, {november(), "", "K"}).left_out.unerased, 1U);
+  EXPECT_EQ(report_on(no_instance, {november(), "A"}).left_out.unerased, 1U);
+  EXPECT_EQ(report_on(no_instance, {november(), "B"}).left_out.unerased, 0U);
+}
+
 // A year has no more columns than a month, and each moment of it one of them.
 TEST(Report, LongPeriodsHaveLongerStretches) {
   ReportSource source;

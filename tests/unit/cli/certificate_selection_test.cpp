@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "cli/commands.h"
@@ -221,6 +222,41 @@ TEST_F(Mirror, AChainOfAnotherHostsKeyProvesNothing) {
   no_keys.public_keys.clear();
   EXPECT_EQ(run(&run_certificate_report, no_keys), 1);
   EXPECT_THAT(err_.str(), HasSubstr("--public-key FOLDER"));
+}
+
+// Whoever may write the mirror takes a chain away, and its erasures and unerased tenancies with it.
+TEST_F(Mirror, AHostWithAKeyAndNoChainIsSaid) {
+  namespace fs = std::filesystem;
+  const std::string folder = mirror_ + "/compute-2";
+  const std::string aside = state_path_ + "/aside";
+  fs::rename(folder, aside);
+  const std::vector<std::pair<const char*, std::function<void()>>> in_its_place = {
+      {"nothing", [] {}},
+      {"a file", [&] { write(folder, ""); }},
+      {"a link", [&] { fs::create_directory_symlink(aside, folder); }},
+      {"a hidden folder", [&] { fs::copy(aside, mirror_ + "/.compute-2"); }}};
+  for (const auto& [what, put] : in_its_place) {
+    fs::remove_all(folder);
+    put();
+    EXPECT_EQ(run(&run_certificate_report, of_project()), 1) << what;
+    EXPECT_THAT(out_.str(),
+                AllOf(HasSubstr("\"chain\": \"not_checked\""), HasSubstr("1 of 2 chains are whole"),
+                      HasSubstr("no chain: compute-2")))
+        << what;
+    EXPECT_THAT(err_.str(), HasSubstr("host compute-2: no chain: ")) << what;
+    CertificateOptions page = of_project();
+    page.html = true;
+    EXPECT_EQ(run(&run_certificate_report, page), 1) << what;
+    EXPECT_THAT(out_.str(), HasSubstr("host compute-2: no chain: ")) << what;
+  }
+  CertificateOptions of_one = of_project();
+  of_one.host = "compute-1";
+  EXPECT_EQ(run(&run_certificate_report, of_one), 0) << err_.str();
+  write(keys_ + "/README", "no key");
+  write(keys_ + "/.compute-9.pub", "no key either");
+  fs::remove_all(folder);
+  fs::rename(aside, folder);
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
 }
 
 // Its root may write there what it likes: it is shown under the name of the chain that has it.

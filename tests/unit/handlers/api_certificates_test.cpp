@@ -30,12 +30,20 @@ class ApiCertificatesTest : public ApiTest {
     certificate.address = address;
     certificate.device_uuid = record.uuid;
     certificate.flow = "nova";
+    certificate.vendor_id = "144d";
+    certificate.product_id = "a80a";
+    certificate.tool_version = "0.1.0";
     certificate.model = "Example NVMe";
     certificate.serial = serial;
     certificate.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
     certificate.method = "sanitize_crypto";
     certificate.sanitization_class = "purge";
-    certificate.evidence = certificate.verification = certificate.findings = "{}";
+    certificate.evidence = R"({"method":"sanitize_crypto"})";
+    certificate.verification =
+        R"({"level":"sample","samples_read":3,"samples_counted":3,"samples_unchanged":0,)"
+        R"("bytes_read":4096,"canaries_found":0,"global_data_erased":true,"expectation":"changed"})";
+    certificate.findings = "{}";
+    certificate.project = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3";
     certificate.started_at = *from_iso8601("2026-05-15T10:23:45Z");
     certificate.verified_at = *from_iso8601("2026-05-15T10:25:00Z");
     certificate.released_at = *from_iso8601("2026-05-15T10:25:30Z");
@@ -196,6 +204,33 @@ TEST_F(ApiCertificatesTest, WhatIsNotSpelledAsASealIsServedToNobody) {
   }
   text = sealed;
   EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").body, sealed);
+}
+
+// For who reads the text of each: one host's would end the list of all.
+TEST_F(ApiCertificatesTest, WhatBreaksThePublishedSchemaCostsItsRowAlone) {
+  certified("compute-1", "0000:01:00.0", 1, "S1");
+  certified("compute-2", "0000:01:00.0", 2, "S2");
+  std::string& text = store.certificates[{"compute-1", "0000:01:00.0"}];
+  const std::string sealed = text;
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {R"("project":"8d0e5b2c1a474f6d9b3e7c5a90f1e2d3")", R"("project":5)"},
+           {R"("project":)", R"("user":[],"project":)"},
+           {R"("project":)", R"("heard":"x","project":)"},
+           {R"("findings":{})", R"("findings":7)"},
+           {R"("evidence":{"method":"sanitize_crypto"})", R"("evidence":"")"},
+           {R"("level":"sample")", R"("level":{})"},
+           {"2026-05-15T10:25:30.000Z", "2026-05-32T10:25:30.000Z"}}) {
+    text = sealed;
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    EXPECT_THAT(ids(""), ElementsAre(id_of(2))) << to;
+    EXPECT_THAT(get("/v2/certificates", "2.6").body,
+                HasSubstr(R"("damaged":[{"hostname":"compute-1","address":"0000:01:00.0")"))
+        << to;
+    EXPECT_EQ(get("/v2/certificates/" + id_of(1), "2.6").status, 404) << to;
+  }
+  text = sealed;
+  EXPECT_THAT(ids(""), ElementsAre(id_of(1), id_of(2)));
 }
 
 TEST_F(ApiCertificatesTest, PagesEndThoughAllHaveOneId) {

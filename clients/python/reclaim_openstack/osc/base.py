@@ -1,4 +1,5 @@
 """What the commands share: the API's errors in plain words, and how a device is named."""
+import argparse
 import json
 import uuid
 
@@ -28,6 +29,14 @@ def plain(problem):
     if getattr(problem, "request_id", None):
         facts.append(problem.request_id)
     return visible("%s (%s)" % (text, ", ".join(facts)) if facts else text)
+
+
+def given(text):
+    """The type of an option's text. One that is empty, as of a variable that is not set, is not one
+    that was left out: all would be listed, or any drive accepted."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty; give a value, or leave the option out")
+    return text
 
 
 class Plain:

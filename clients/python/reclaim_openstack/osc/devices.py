@@ -67,17 +67,20 @@ class ListDevices(_Devices, command.Lister):
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument("--long", action="store_true", help="List additional fields")
-        parser.add_argument("--host", metavar="<host>", help="Only devices of this host")
-        parser.add_argument("--type", metavar="<type>", help="Only of this type, as NVME")
-        parser.add_argument("--vendor", metavar="<vendor>", help="Only of this PCI vendor id")
+        parser.add_argument("--host", type=base.given, metavar="<host>",
+                            help="Only devices of this host")
+        parser.add_argument("--type", type=base.given, metavar="<type>",
+                            help="Only of this type, as NVME")
+        parser.add_argument("--vendor", type=base.given, metavar="<vendor>",
+                            help="Only of this PCI vendor id")
         parser.add_argument("--state", choices=STATES, help="Only in this device_state")
         parser.add_argument("--status", choices=("enabled", "maintaining"),
                             help="Only with this status")
-        parser.add_argument("--sort", metavar="<key>[:asc|desc]", help=(
+        parser.add_argument("--sort", type=base.given, metavar="<key>[:asc|desc]", help=(
             "Order by this field; without it by host and address"))
         parser.add_argument("--limit", metavar="<number>", type=int,
                             help="At most that many devices, 1 to 1000")
-        parser.add_argument("--marker", metavar="<uuid>",
+        parser.add_argument("--marker", type=base.given, metavar="<uuid>",
                             help="The last device of the page before")
         self.add_source(parser)
         return parser

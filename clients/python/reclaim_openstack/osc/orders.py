@@ -94,7 +94,7 @@ class EnrolDevice(Order):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument("--serial", metavar="<serial>",
+        parser.add_argument("--serial", type=base.given, metavar="<serial>",
                             help="Only the drive with this serial is accepted")
         return parser
 
@@ -110,7 +110,7 @@ class DisownDevice(Order):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument("--reason", metavar="<text>", required=True,
+        parser.add_argument("--reason", type=base.given, metavar="<text>", required=True,
                             help="Why, for the audit journal")
         return parser
 
@@ -130,7 +130,7 @@ class RetireDevice(Order):
         parser.add_argument("--as", dest="purpose", required=True,
                             choices=("destroyed", "returned-to-vendor", "recycled", "reused"),
                             help="What becomes of the drive")
-        parser.add_argument("--reason", metavar="<text>", required=True,
+        parser.add_argument("--reason", type=base.given, metavar="<text>", required=True,
                             help="Why, for its certificate and the audit journal")
         return parser
 
