@@ -168,8 +168,9 @@ class Certificates(Case):
         words = [(certificates.ListCertificates, name) for name in (
             "--project", "--instance", "--host", "--device", "--serial", "--from", "--to",
             "--marker")]
-        words += [(certificates.ShowCertificate, "--host"), (certificates.SaveCertificate, "--host"),
-                  (devices.ListDevices, "--host"), (devices.ListDevices, "--marker"),
+        words += [(certificates.ShowCertificate, "--host"),
+                  (certificates.SaveCertificate, "--host"), (devices.ListDevices, "--host"),
+                  (devices.ListDevices, "--marker"),
                   (orders.EnrolDevice, "--serial"), (orders.DisownDevice, "--reason"),
                   (orders.RetireDevice, "--reason")]
         for command, name in words:

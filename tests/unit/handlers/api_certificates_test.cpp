@@ -41,7 +41,8 @@ class ApiCertificatesTest : public ApiTest {
     certificate.evidence = R"({"method":"sanitize_crypto"})";
     certificate.verification =
         R"({"level":"sample","samples_read":3,"samples_counted":3,"samples_unchanged":0,)"
-        R"("bytes_read":4096,"canaries_found":0,"global_data_erased":true,"expectation":"changed"})";
+        R"("bytes_read":4096,"canaries_found":0,"global_data_erased":true,)"
+        R"("expectation":"changed"})";
     certificate.findings = "{}";
     certificate.project = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3";
     certificate.started_at = *from_iso8601("2026-05-15T10:23:45Z");
