@@ -386,7 +386,7 @@ unit_mutant(a_key_is_for_some_orders conductor handlers/conductor/order_desk.cpp
   [[  return accepts_something(order);]])
 unit_mutant(every_name_is_believed conductor handlers/conductor/device_orders.cpp Orders.ANameThat*
   "the signed journal says that an operator did what somebody did in his name"
-  [[(is_proven ? "operator " : "said to be by ")]] [[("operator ")]])
+  [[facts.detail = is_proven ? ]] [[facts.detail = true ? ]])
 unit_mutant(a_maintenance_outlives_its_cleaning conductor handlers/conductor/release.cpp
   MaintenanceReservation.AHandAfter*
   "what an operator reserves right after a cleaning is put on offer, for a maintenance before it"
