@@ -169,7 +169,7 @@ TEST(Psids, TheFileIsItsOwnersAlone) {
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
   EXPECT_EQ(wrong(::geteuid()), "");
   EXPECT_THAT(wrong(12'345), HasSubstr("belongs to user"));
-  for (const mode_t mode : {0644, 0604, 0660}) {
+  for (const mode_t mode : {0644U, 0604U, 0660U}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     EXPECT_THAT(wrong(::geteuid()), AllOf(HasSubstr(path), HasSubstr("others than its owner")));
   }
