@@ -52,6 +52,7 @@ TEST(CleaningTime, HasWhatADriveEstimatesOfItsSanitize) {
   drive.sanitize->deallocate_s = 600;
   EXPECT_THAT(how(nvme::EraseMethod::sanitize_block, drive), StartsWith("at most 8400 s"))
       << "it shows its media in between";
+  drive.identity->capabilities.sanicap = 3;
   drive.sanitize->sstat = 2;
   drive.sanitize->scdw10 = 2;
   EXPECT_EQ(how(nvme::EraseMethod::sanitize_crypto, drive),
