@@ -72,12 +72,24 @@ Verdict without_record(Verdict verdict) {
   return {"unknown", {}, "Redis, which has its record, does not answer"};
 }
 
+// How long its cleaning may take, and why.
+std::string time_of(const Verdict& verdict, const Sighting& sighting, const Record& record,
+                    const Planning& planning) {
+  if (!planning.policy || !sighting.drive) return {};
+  return cleaning_time(verdict.plan, *planning.policy, planning.options, *sighting.drive,
+                       record.capacity_bytes)
+      .how;
+}
+
 constexpr const char* kNotKnownYet = "known when it is claimed";
 
 // Method, class, verification level, steps and time, as columns.
-std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy,
-                           const std::string& time) {
-  if (verdict.plan.empty()) return std::vector<Cell>(5, std::string());
+std::vector<Cell> cells_of(const Verdict& verdict, const Sighting& sighting, const Record& record,
+                           const Planning& planning) {
+  constexpr std::size_t kColumns = 5;
+  if (verdict.plan.empty()) return std::vector<Cell>(kColumns, std::string());
+  const auto& policy = planning.policy;
+  const std::string time = time_of(verdict, sighting, record, planning);
   if (policy && is_whole_function_plan(verdict.plan)) {
     return {std::string(kByOperatorSteps), std::string(), std::string(),
             describe_plan(verdict.plan), time};
@@ -229,12 +241,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     }
     std::vector<Cell> row{to_string(address), base.provider_name, base.model, base.serial,
                           verdict.word};
-    const std::string time = policy && sighting.drive
-                                 ? cleaning_time(verdict.plan, *policy, known->options,
-                                                 *sighting.drive, base.capacity_bytes)
-                                       .how
-                                 : std::string();
-    for (Cell& cell : cells_of(verdict, policy, time)) row.push_back(std::move(cell));
+    for (Cell& cell : cells_of(verdict, sighting, base, planning)) row.push_back(std::move(cell));
     row.emplace_back(policy ? describe_origin(*policy) : std::string());
     const std::string kept = policy && sighting.drive
                                  ? why_kept_back(*sighting.drive, base, *policy, verdict.plan)

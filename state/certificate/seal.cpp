@@ -161,9 +161,9 @@ rapidjson::SchemaDocument schema_named(std::string_view name) {
 // Made once, as a list of a fleet asks for it thousands of times; of each thread, as its patterns
 // note where a search stands.
 const rapidjson::SchemaDocument& schema_of(SealedKind kind) {
-  thread_local const auto audit = schema_named(to_string(SealedKind::audit));
-  thread_local const auto certificate = schema_named(to_string(SealedKind::certificate));
-  return kind == SealedKind::audit ? audit : certificate;
+  thread_local const auto kAudit = schema_named(to_string(SealedKind::audit));
+  thread_local const auto kCertificate = schema_named(to_string(SealedKind::certificate));
+  return kind == SealedKind::audit ? kAudit : kCertificate;
 }
 
 }  // namespace
