@@ -55,6 +55,12 @@ Cell percent(const std::optional<int>& used) {
   return used ? Cell(static_cast<std::int64_t>(*used)) : Cell();
 }
 
+// An entry that is not in the chain names nobody.
+const AuditEntry& entry_or_none(const AuditEntry* entry) {
+  static const AuditEntry kNone;
+  return entry != nullptr ? *entry : kNone;
+}
+
 Tenants tenants_of(const ReportSource& chain) {
   Tenants tenants;
   for (const Erasure& each : chain.erasures) {
@@ -90,20 +96,21 @@ class Summing final {
     const auto whose = [&](const AuditEntry& entry) {
       return tenants.whose(entry, asked.project, asked.instance);
     };
-    std::map<std::uint64_t, AuditEntry> entries;  // by sequence
+    std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
       const AuditEntry& it = each.entry;
       const std::string& host = source.host.empty() ? it.host : source.host;
-      entries[each.sequence] = it;
+      entries[each.sequence] = &it;
       const bool his = it.address.empty() || whose(it) == Whose::asked_for;
       if (his && within(it.at) && is_of(host)) take(each, host);
     }
     for (const MissingErasure& each : source.unerased) {
-      const AuditEntry& next = entries[each.next.sequence];
+      const AuditEntry& tenancy = entry_or_none(entries[each.tenancy.sequence]);
+      const AuditEntry& next = entry_or_none(entries[each.next.sequence]);
       const std::string& host = source.host.empty() ? next.host : source.host;
       if (!within(each.next.at) || !is_of(host)) continue;
       // Either of the two may be his.
-      const Whose known = std::min(whose(entries[each.tenancy.sequence]), whose(next));
+      const Whose known = std::min(whose(tenancy), whose(next));
       if (known != Whose::anothers) take(each, host, known == Whose::asked_for);
     }
   }

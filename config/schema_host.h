@@ -32,9 +32,8 @@ inline constexpr std::array kHostOptions = {
              "relax, a list of cross-checks that this model is known to break (global_data_erased, "
              "unreadable_blocks, deallocated_value, media_verification) and of warnings of its "
              "SMART log that are put up with (spare, temperature, reliability, read_only, backup, "
-             "pmr), named in every "
-             "certificate; firmware, a list "
-             "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
+             "pmr), named in every certificate; firmware, a list of the revisions that a tenant "
+             "may leave; percentage_used_max (default 100, 255: no "
              "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
              "second of zeroing, as 500M); cleanup_timeout (seconds, default: the option); steps "
              "(names of [step:NAME] sections); clean (auto, manual); shared_subsystem (refuse, "
@@ -128,11 +127,12 @@ inline constexpr std::array kHostOptions = {
              "config check` reads the files too. May be given several times."}),
     kNvme.option<&Settings::nvme, &nvme::Options::psid_file>(
         {.name = "psid_file",
-         .help = "A file of root's, which nobody else may read, with a line for each drive: its "
-                 "serial number, a blank, and the PSID on its label; '#' begins a comment. Where a "
-                 "tenant locked or owns a drive by TCG Opal, nvme.reset_controller_state reverts "
-                 "it by its PSID, once, before it is erased. Without a line for it such a drive "
-                 "goes to 'error'. Read when it is needed; `reclaim config check` reads it too."}),
+         .help = "A file that belongs to root and that only root may read. Each line has a "
+                 "drive's serial number, a blank, and the PSID on its label; '#' begins a "
+                 "comment. Where a tenant has locked a drive by TCG Opal, or owns it, "
+                 "nvme.reset_controller_state reverts the drive by its PSID, once, before the "
+                 "erase. A drive without a line goes to 'error' then. The file is read when it "
+                 "is needed, and by `reclaim config check`."}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(
         {.name = "max_parallel",
          .fallback = "8",

@@ -12,7 +12,6 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::uint32_t kSanitizeActions = 7;  // SANICAP bits 2:0
-constexpr unsigned kRunning = 2;               // SSTAT bits 2:0
 constexpr unsigned kHasFailed = 3;
 constexpr std::string_view kSurface = "sanitize";
 
@@ -80,7 +79,7 @@ Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& requ
   erase_request.timeout_ms = request.timeout_ms;
   const auto found = sanitize_log(drive);
   if (!found) return Error{Errc::failed, "sanitize: " + found.error().what, found.error().raw};
-  const bool was_running = found->status() == kRunning;
+  const bool was_running = found->in_progress();
   const bool showed_media = shows_media(drive, *found);
   const MonoMs deadline{drive.clock.now().mono.ms + request.timeout_ms};
   const auto idle = wait_while_sanitizing(drive, deadline, erase_request.stall_timeout_ms, stop);

@@ -22,9 +22,9 @@ namespace reclaim::nvme {
 [[nodiscard]] Result<StepReport> restore_firmware(DriveContext& drive, const StepRequest& request,
                                                   const ReportProgress& on_progress,
                                                   StopFlag& stop);
-// A sanitize that somebody left running is waited for, one that lets its media be read for ever is
-// led out of that; one that failed bars reading and writing
-// until one succeeds, and then ours is that one.
+// Waits for a sanitize that is running. Leads a drive out of its media verification, which does not
+// end by itself. A sanitize that failed bars reading and writing until one succeeds: then this runs
+// one.
 [[nodiscard]] Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& request,
                                                   const ReportProgress& on_progress,
                                                   StopFlag& stop);

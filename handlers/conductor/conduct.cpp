@@ -225,10 +225,10 @@ void Conductor::take(const Kick& kick) {
   }
   look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
-  // What ended has ended when this is told, or ends without a word: no look after that is soon.
-  if (names_no_host(kick)) return look_at_once(kick, newly_begun);
   const bool told_again = is_told_again(kick);
-  for (const int delay_s : kick.delays_s) {
+  // What such a message is about was freed before it was sent, or is freed without another one:
+  // later looks would find no more.
+  for (const int delay_s : names_no_host(kick) ? std::vector<int>{0} : kick.delays_s) {
     if (delay_s > 0) {
       want_survey(delay_s * 1000LL, kick.instance);
     } else if (!told_again) {
@@ -255,9 +255,9 @@ bool Conductor::says_nothing_new(const Kick& kick) const {
   });
 }
 
-// Such a message is told to every host with a burned device, and is one host's business: that whose
-// records name the instance, or on which another message put it. The others' periodic survey is
-// soon enough.
+// Every host with a burned device hears such a message, and it concerns one: the host whose records
+// name the instance, or on which another message put it. For all others the periodic survey is soon
+// enough.
 bool Conductor::names_no_host(const Kick& kick) {
   return kick.host.empty() && !kick.instance.empty() && kick.arq.empty() && kick.command.empty();
 }

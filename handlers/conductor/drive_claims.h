@@ -48,7 +48,7 @@ class DriveClaims final {
   // that works on the drive until it waits for nothing but Placement. When it is over, `overdue`
   // is posted.
   void moved(const PciAddress& address, Stage before, Stage now);
-  // What is left of that time; at least 1.
+  // What is left of that time, in milliseconds; at least 1.
   [[nodiscard]] std::int64_t left_ms(const PciAddress& address) const;
 
   // What the drive told when it was claimed last, by this worker; nothing: it was not.

@@ -17,11 +17,11 @@ struct CleaningTime {
   std::string how;  // "at most 4500 s: 900 cleanup_timeout, 3600 to zero 360 GB"
 };
 
-// cleanup_timeout, as the locked plan has it, bounds all whose length is nobody's to choose. Beside
-// it stands what takes as long as it takes: a sanitize by the drive's own estimate
-// (nvme/controller/sanitize.h), zeroing and reading by the capacity, and an operator's own steps by
-// their own limits. `capacity_bytes`: of the drive when it was verified last; a tenant may have
-// left less of it. No part gets more than a week, whatever a drive says of itself.
+// The sum of cleanup_timeout, as the locked plan has it, and of what parts take whose length is
+// known: a sanitize by the drive's own estimate (nvme/controller/sanitize.h), zeroing and reading
+// by the capacity, an operator's own steps by their own limits. `capacity_bytes`: of the drive when
+// it was verified last; a tenant may have left less of it. A part gets a week at most, even where
+// the drive claims that it needs more.
 [[nodiscard]] CleaningTime cleaning_time(const std::vector<CleanStep>& plan,
                                          const DevicePolicy& policy,
                                          const ConductorOptions& options,

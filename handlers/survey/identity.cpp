@@ -13,9 +13,9 @@ namespace {
 using nvme::HardwareIdentity;
 using nvme::Match;
 
-// What somebody has edited so that it cannot be read tells nothing.
 constexpr std::size_t kTextBytesMax = 1024;  // of an identity
 
+// What somebody has edited so that it cannot be read tells nothing.
 HardwareIdentity noted(const std::string& text) {
   const auto identity = nvme::decode_hardware(text);
   return identity ? *identity : HardwareIdentity{};

@@ -19,9 +19,9 @@ namespace reclaim::nvme {
                                     const Patience& patience, StopFlag& stop, std::uint16_t com_id,
                                     std::string_view psid);
 
-// Until the next power cycle nobody can authenticate as SID, and so take ownership of a drive that
-// has none (TCG Storage Feature Set: Block SID Authentication). No reset lifts it: a guest that
-// gets the drive resets it.
+// Blocks authentication as SID until the next power cycle, so that a tenant cannot take ownership
+// of a drive without an owner (TCG Storage Feature Set: Block SID Authentication). A reset does not
+// lift the block, because a guest can reset the drive that it gets.
 [[nodiscard]] Status block_sid(int controller_fd, std::uint32_t timeout_ms);
 
 }  // namespace reclaim::nvme

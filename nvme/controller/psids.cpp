@@ -40,7 +40,7 @@ Status add_line(std::string_view line, Psids& psids) {
                              serial.size(), kSerialBytesMax)};
   }
   if (!psids.emplace(serial, psid).second) {
-    return Error{Errc::invalid, "its serial number stands in a line above: one line is accepted"};
+    return Error{Errc::invalid, "its serial number stands in a line above; a drive has one line"};
   }
   return Ok{};
 }

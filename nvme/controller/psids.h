@@ -20,8 +20,8 @@ using Psids = std::map<std::string, std::string, std::less<>>;
 // accepted. Pure; thread: any.
 [[nodiscard]] Result<Psids> parse_psids(std::string_view text, std::string_view path);
 
-// Reads the file of `owner`, which nobody else may read; an error names it. Blocking; thread: any
-// but the loop's.
+// Reads the file, which has to belong to `owner` and be readable for that user only. An error names
+// the file. Blocking; thread: any but the loop's.
 [[nodiscard]] Result<Psids> read_psids(const std::string& path, uid_t owner);
 
 }  // namespace reclaim::nvme

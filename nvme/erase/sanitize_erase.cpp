@@ -12,8 +12,6 @@
 namespace reclaim::nvme {
 namespace {
 
-constexpr unsigned kRunning = 2;  // SSTAT bits 2:0
-
 Error never_sent(const Error& error) {
   return Error{error.code == Errc::unknown ? Errc::failed : error.code,
                error.what + "; nothing was sent to the drive", error.raw};
@@ -208,7 +206,7 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
     if (log) {
       failures = 0;
       limit_ms = time_limit_ms(*log, run.cdw10, run.request.timeout_ms);
-      if (log->status() == kRunning) pace.saw(log->sprog, drive.clock.now().mono);
+      if (log->in_progress()) pace.saw(log->sprog, drive.clock.now().mono);
       if (asks_for_media(run.cdw10) && shows_media(drive, *log)) {
         const MonoMs deadline{run.begun.ms + limit_ms};
         auto used = use_media_verification(drive, run, deadline, stop);
@@ -251,7 +249,7 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
   while (true) {
     const auto log = sanitize_log(drive);
     if (!log) return never_sent(log.error());
-    if (log->status() != kRunning) return log;
+    if (!log->in_progress()) return log;
     if (shows_media(drive, *log) && !led_out) {
       // It ends by no time. Nothing but the exit is accepted, and what is left is erased already.
       if (auto unchanged = drive.claim.recheck(); !unchanged) return never_sent(unchanged.error());

@@ -9,8 +9,8 @@
 namespace reclaim::nvme {
 
 [[nodiscard]] Result<SanitizeLog> sanitize_log(const DriveContext& drive);
-// Until no sanitize runs, whoever began it; Errc::failed at `deadline`. One that ended and lets its
-// media be read goes on for ever: it is led out of that, behind the guards.
+// Waits until no sanitize runs, ours or another; Errc::failed at `deadline`. A media verification
+// does not end by itself: this leads the drive out of it, behind the guards.
 [[nodiscard]] Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs deadline,
                                                         std::int64_t stall_timeout_ms,
                                                         StopFlag& stop);

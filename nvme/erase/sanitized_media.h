@@ -13,13 +13,13 @@ namespace reclaim::nvme {
 // rules of the claim want the media read, every disk is what the drive says, and no block has
 // metadata.
 [[nodiscard]] bool can_show_media(const DriveContext& drive, const Baseline& baseline);
-// Whether it is in that state, whoever led it there. A drive without VERS never is.
+// Whether the drive is in that state, by our command or a tenant's. Without VERS it is not.
 [[nodiscard]] bool shows_media(const DriveContext& drive, const SanitizeLog& log);
 
 // Reads every place of the baseline once, in that state. What is read has no promise: the pattern
 // of an erase, noise, or another each time. So only what equals a digest of the baseline says
-// anything: Errc::failed, with where. Errc::cancelled: stopped. What the drive does not let be read
-// is told in the report, and is no error.
+// anything: Errc::failed, with where. Errc::cancelled: stopped. The report counts places that the
+// drive does not let us read; they are not an error.
 [[nodiscard]] Result<SanitizedMedia> read_sanitized_media(const DriveContext& drive,
                                                           const Baseline& baseline, MonoMs deadline,
                                                           StopFlag& stop);

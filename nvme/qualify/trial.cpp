@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::int64_t kEraseMs = 7LL * 24 * 3600 * 1000;
 constexpr std::uint32_t kNotReported = 0xffffffff;
-constexpr unsigned kRunning = 2;  // SSTAT bits 2:0
 constexpr unsigned kHasFailed = 3;
 
 ReportProgress as(std::string_view doing, const ReportTrial& report) {
@@ -131,7 +130,7 @@ Result<bool> is_barred_by_sanitize(const DriveContext& drive) {
   if (!drive.claim.identity().capabilities.sanitize()) return false;
   const auto log = sanitize_log(drive);
   if (!log) return log.error();
-  return log->status() == kRunning || log->status() == kHasFailed;
+  return log->in_progress() || log->status() == kHasFailed;
 }
 
 Status lift_failed_sanitize(DriveContext& drive, EraseMethod method, const ReportTrial& report,

@@ -153,6 +153,21 @@ TEST_F(NamesNoHost, IsForWhomHasADeviceOfItsInstance) {
   EXPECT_GT(surveys_of(""), 1U) << "nobody can tell";
 }
 
+// By the versioned notification and the legacy one.
+TEST_F(NamesNoHost, ToldTwiceIsOneSurvey) {
+  const auto before = world->conductor->counters().surveys;
+  for (const char* reason : {"instance.evacuate", "compute.instance.evacuate"}) {
+    Kick kick;
+    kick.reason = reason;
+    kick.instance = world->record().instance;
+    kick.delays_s = {0, 5, 30};
+    world->conductor->take(kick);
+    world->pass(20);
+  }
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->conductor->counters().surveys, before + 1);
+}
+
 TEST_F(NamesNoHost, IsForWhereItsInstanceWasHeardToBegin) {
   const std::string instance = "4dee8fde-fe92-4c46-bd4d-bc755777eeeb";
   Kick begun;
