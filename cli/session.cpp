@@ -68,7 +68,9 @@ Result<placement::Client*> Session::providers() {
 
 nvme::DriveThreads& Session::drives() {
   if (!drives_) {
-    drives_ = std::make_unique<nvme::DriveThreads>(loop_.raw(), settings_.nvme, clock_, log_,
+    nvme::Options options = settings_.nvme;
+    options.looks_at_sanitize = true;
+    drives_ = std::make_unique<nvme::DriveThreads>(loop_.raw(), std::move(options), clock_, log_,
                                                    config::may_be_asked(settings_));
   }
   return *drives_;

@@ -83,6 +83,9 @@ struct Options {
   // How long a survey waits for drives to say what they are; who has not answered by then is told
   // of without it, and not asked again while the command hangs.
   std::int64_t discovery_timeout_ms = 5'000;
+  // A look also reads the sanitize log, for who shows what a drive estimates. The worker's surveys
+  // do not need it: a claim reads it.
+  bool looks_at_sanitize = false;
 
   std::string psid_file;  // of nvme/controller/psids.h; empty: none
   uid_t psid_owner = 0;   // whose it has to be

@@ -103,7 +103,7 @@ struct DriveFacts {
   std::string mac;            // "00:1b:21:aa:00:01" of a network card with a driver; else empty
   std::optional<Identity> identity;
   std::optional<Counters> counters;
-  std::optional<SanitizeLog> sanitize;  // where it can sanitize; nothing: it did not tell
+  std::optional<SanitizeLog> sanitize;  // of a claim, and with Options::looks_at_sanitize
   std::optional<HealthState> health;    // of a look at the host's drives; a claim does not tell it
   std::vector<NamespaceFacts> namespaces;
   std::string problem;

@@ -373,7 +373,7 @@ Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& addre
       facts.counters = smart->counters;
       facts.health = smart->health;
     }
-    if (facts.identity && facts.identity->capabilities.sanitize()) {
+    if (options.looks_at_sanitize && facts.identity && facts.identity->capabilities.sanitize()) {
       const auto log = read_sanitize_log(fd->get(), options.admin_timeout_ms);
       if (log) facts.sanitize = *log;
     }

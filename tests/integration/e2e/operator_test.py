@@ -199,10 +199,15 @@ class Commands(EndToEnd):
         self.assertNotRegex(out, r"\| (None|-1) ")
         made.free()
         self.look_without_redis(made)
+        made.host.set(FIRST, estimate_crypto_s=36000)
+        by_estimate = "[0-9]+ for the sanitize, by the drive's estimate"
         _, out, _ = worker.command("plan", "-f", "json")
         verdicts = {row["Address"]: row for row in json.loads(out)}
         self.assertEqual(verdicts[FIRST]["Verdict"], "clean")
         self.assertEqual(verdicts[FIRST]["Method"], "sanitize_crypto")
+        self.assertRegex(verdicts[FIRST]["Time"], by_estimate)
+        _, out, _ = worker.command("doctor", "-f", "json")
+        self.assertRegex(out, "of %s, which may take longest, at most .*%s" % (FIRST, by_estimate))
         _, out, _ = worker.command("plan", "--guards", "-f", "json")
         self.assertGreaterEqual(len(json.loads(out)), 15)
         self.assertEqual({row["Result"] for row in json.loads(out)}, {"passed"})
