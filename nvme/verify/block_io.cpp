@@ -20,17 +20,25 @@ Error io_error(std::string_view what, const Place& place, int number) {
                number};
 }
 
+// The ordinary case, after an erase, is counted without a look at each byte.
+Reading counted(std::span<const std::byte> bytes) {
+  Reading reading;
+  reading.length_bytes = static_cast<std::uint32_t>(bytes.size());
+  reading.uniform = is_uniform(bytes);
+  const auto count = [&](std::byte value) {
+    if (reading.uniform) return bytes.front() == value ? reading.length_bytes : 0U;
+    return static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), value));
+  };
+  reading.zero_bytes = count(std::byte{0});
+  reading.ones_bytes = count(std::byte{0xff});
+  return reading;
+}
+
 }  // namespace
 
 Reading digest(std::span<const std::byte> bytes) {
-  Reading reading;
+  Reading reading = counted(bytes);
   reading.sha256 = sha256_hex(bytes);
-  reading.length_bytes = static_cast<std::uint32_t>(bytes.size());
-  reading.zero_bytes =
-      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0}));
-  reading.ones_bytes =
-      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0xff}));
-  reading.uniform = is_uniform(bytes);
   return reading;
 }
 
@@ -41,18 +49,8 @@ bool is_uniform(std::span<const std::byte> bytes) {
 
 Reading survey(std::span<const std::byte> bytes, std::uint64_t offset_bytes,
                const std::set<std::uint32_t>& piece_lengths) {
-  Reading reading;
-  reading.length_bytes = static_cast<std::uint32_t>(bytes.size());
-  reading.uniform = is_uniform(bytes);
-  if (reading.uniform) {
-    reading.zero_bytes = bytes.front() == std::byte{0} ? reading.length_bytes : 0;
-    reading.ones_bytes = bytes.front() == std::byte{0xff} ? reading.length_bytes : 0;
-    return reading;
-  }
-  reading.zero_bytes =
-      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0}));
-  reading.ones_bytes =
-      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0xff}));
+  Reading reading = counted(bytes);
+  if (reading.uniform) return reading;
   for (const std::uint32_t length : piece_lengths) {
     const std::uint64_t first = (length - offset_bytes % length) % length;
     for (std::uint64_t at = first; at + length <= bytes.size(); at += length) {

@@ -160,7 +160,9 @@ TEST_F(SanitizedMediaTest, WhatATenantLeftInThatStateIsLedOut) {
   set("media_verification", "1");
   EXPECT_TRUE(drive_->take_baseline(stop_).ok());
   set("media_verification", "1");
-  EXPECT_TRUE(erase(*drive_).ok());
+  EraseRequest request;
+  request.timeout_ms = 20'000;  // where it is not led out, nothing else ends the wait for it
+  EXPECT_TRUE(erase(*drive_, request).ok());
 }
 
 TEST_F(SanitizedMediaTest, ADriveThatDoesNotLeaveThatStateNeedsAPowerCycle) {

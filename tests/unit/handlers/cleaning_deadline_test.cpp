@@ -44,7 +44,7 @@ struct CleaningDeadline : ::testing::Test {
   }
   void expect_cleaned_again() {
     world->command("clean", world->slots.front().address);
-    world->pass(kHourMs);
+    world->pass(20 * kMinuteMs);
     EXPECT_EQ(world->record().stage, Stage::available) << world->record().last_error;
     EXPECT_EQ(world->releases, 1U);
   }
@@ -84,7 +84,7 @@ TEST_F(CleaningDeadline, BeginsAnewWithTheNextWorker) {
   ASSERT_EQ(world->record().stage, Stage::verifying);
   world->kill_worker();
   world->start_worker();
-  world->pass(kHourMs);
+  world->pass(20 * kMinuteMs);
   EXPECT_EQ(world->record().stage, Stage::available) << world->record().last_error;
   EXPECT_EQ(world->releases, 1U);
 }
@@ -95,7 +95,7 @@ TEST_F(CleaningDeadline, DoesNotEndTheWaitForPlacement) {
   tenancy_ends();
   ASSERT_EQ(world->record().stage, Stage::verifying);
   world->placement.set_away(true);
-  world->pass(kHourMs);
+  world->pass(20 * kMinuteMs);
   EXPECT_EQ(world->record().stage, Stage::looking);
   world->placement.set_away(false);
   world->pass(10 * kMinuteMs);

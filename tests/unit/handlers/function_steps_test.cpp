@@ -49,7 +49,7 @@ struct FunctionSteps : ::testing::Test {
     };
     world->pass(kMinuteMs);
   }
-  void look(std::int64_t ms = kHourMs) {
+  void look(std::int64_t ms = 10 * kMinuteMs) {
     world->kick({0});
     world->pass(ms);
   }
@@ -57,7 +57,7 @@ struct FunctionSteps : ::testing::Test {
     world->tenancy_begins();
     look(kMinuteMs);
   }
-  void leaves(std::int64_t ms = kHourMs) {
+  void leaves(std::int64_t ms = 10 * kMinuteMs) {
     world->tenancy_ends();
     look(ms);
   }

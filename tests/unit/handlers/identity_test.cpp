@@ -120,7 +120,7 @@ struct Twins : ::testing::Test {
 
 TEST_F(Twins, MakeNoOtherDriveWait) {
   world.start_worker();
-  world.pass(kHourMs);
+  world.pass(10 * kMinuteMs);
   EXPECT_EQ(world.provider(1).inventory.reserved, 1);
   EXPECT_THAT(world.record(1).waiting_for,
               HasSubstr("is also at " + to_string(world.slots[0].address)));
@@ -133,7 +133,7 @@ TEST_F(Twins, MakeNoOtherDriveWait) {
 TEST_F(Twins, MakeNewDrivesWaitWhereAddressesMayBeOthers) {
   Drive& last = world.drive(3);
   world.start_worker();
-  world.pass(kHourMs);
+  world.pass(10 * kMinuteMs);
   world.kill_worker();
   // The host is restarted, and one that nothing is remembered of appears.
   world.store.lose_everything();
@@ -141,7 +141,7 @@ TEST_F(Twins, MakeNewDrivesWaitWhereAddressesMayBeOthers) {
   last.serial = "S-new";
   world.conductor_options.boot_id += "+";
   world.start_worker();
-  world.pass(kHourMs);
+  world.pass(10 * kMinuteMs);
   EXPECT_EQ(world.provider(3).inventory.reserved, 1);
   EXPECT_THAT(world.record(3).waiting_for, HasSubstr("--enrol"));
 }

@@ -142,7 +142,7 @@ TEST(ObservedWorlds, NothingIsEverWritten) {
   constexpr std::uint64_t kKindsApart = 1'000'000'000'000'000ULL;
   const std::uint64_t base = 1'000'000'000ULL + test_seed() % 1'000'000'000'000ULL;
   for (std::uint64_t kind = 0; kind < 6; ++kind) {
-    for (std::uint64_t i = 0; i < 40; ++i) {
+    for (std::uint64_t i = 0; i < 12; ++i) {
       WorldOptions options;
       options.seed = base + kind * kKindsApart + i;
       World world(options);

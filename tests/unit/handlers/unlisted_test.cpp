@@ -39,7 +39,7 @@ struct Unlisted : ::testing::Test {
   }
   void look() {
     world.kick({0});
-    world.pass(kHalfHourMs);
+    world.pass(10 * kMinuteMs);
   }
   void restart() {
     world.kill_worker();
