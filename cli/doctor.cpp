@@ -240,6 +240,12 @@ void check_redis(Session& session, Chart& chart) {
                           ? "connected; it persists and does not evict"
                           : "connected; every master persists and does not evict");
   }
+  if (report && !report->crowded.empty()) {
+    chart.warning(
+        "redis connections", report->crowded,
+        "raise maxclients in redis.conf, above two for each worker (CONFIG SET maxclients "
+        "takes it at once)");
+  }
   check_redis_functions(lua, chart);
   check_redis_tls(session.settings().redis, (*store)->state().tls, session.clock().now().wall,
                   chart);
@@ -251,6 +257,11 @@ void check_worker(Session& session, Chart& chart) {
   const auto hosts =
       session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
   if (!hosts) return chart.error("worker", hosts.error().what, "look at Redis' own log");
+  const auto hosts_max = static_cast<std::size_t>(session.settings().hosts_max);
+  if (const std::string many = crowded("hosts", hosts->size(), hosts_max); !many.empty()) {
+    chart.warning("hosts", many,
+                  "raise [redis] hosts_max; `reclaim host delete` takes out one that is gone");
+  }
   for (const HostInfo& info : *hosts) {
     if (info.host != session.settings().host) continue;
     if (info.heartbeat_at.ms == 0) {

@@ -255,9 +255,13 @@ RawJson counts_json(const FleetStatus& status) {
 }  // namespace
 
 FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
-                         std::int64_t silence_max_ms) {
+                         std::int64_t silence_max_ms, std::size_t hosts_max) {
   FleetStatus out;
   out.hosts = hosts.size();
+  out.crowded = crowded("hosts", hosts.size(), hosts_max);
+  if (!out.crowded.empty()) {
+    out.crowded += ": raise [redis] hosts_max, and maxclients of Redis above twice that";
+  }
   std::set<std::string> told;
   for (const HostState& host : hosts) {
     const std::string down = why_down(host.info, now, silence_max_ms);
@@ -292,6 +296,7 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
 std::string render(const FleetStatus& status, std::size_t width) {
   Screen screen(width);
   screen.line(hosts_text(status), kIndent);
+  if (!status.crowded.empty()) screen.line(status.crowded, kIndent);
   screen.line(devices_text(status), kIndent);
   if (!status.attention.empty()) {
     screen.heading("Needs attention, the oldest first");

@@ -32,6 +32,7 @@ struct FleetStatus {
   };
 
   std::size_t hosts = 0;
+  std::string crowded = {};  // that they are nearly as many as may be, with the remedy; or empty
   std::size_t up = 0;
   std::size_t observing = 0;
   std::map<std::string, std::size_t> versions;  // of workers that are up
@@ -51,9 +52,9 @@ struct FleetStatus {
   [[nodiscard]] bool healthy() const { return attention.empty(); }
 };
 
-// A worker whose heartbeat is older than `silence_max_ms` is down.
+// A worker whose heartbeat is older than `silence_max_ms` is down. `hosts_max`: of [redis].
 [[nodiscard]] FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
-                                       std::int64_t silence_max_ms);
+                                       std::int64_t silence_max_ms, std::size_t hosts_max);
 
 // On one screen, in lines of at most `width` columns; 0: as long as they get.
 [[nodiscard]] std::string render(const FleetStatus& status, std::size_t width);

@@ -8,7 +8,6 @@
 namespace reclaim::cli {
 namespace {
 
-constexpr std::size_t kEntriesAtOnce = 500;
 constexpr std::size_t kEntriesMax = 20'000;
 
 }  // namespace
@@ -24,10 +23,10 @@ Result<JournalPage> journal_behind(Session& session, const std::string& host,
   JournalPage all{{}, after};
   while (all.entries.size() < kEntriesMax) {
     auto page = session.wait<JournalPage>([&](auto done) {
-      (*store)->read_journal(host, all.last_id, kEntriesAtOnce, std::move(done));
+      (*store)->read_journal(host, all.last_id, kJournalEntriesAtOnce, std::move(done));
     });
     if (!page) return std::move(page).error();
-    const bool last = page->entries.size() < kEntriesAtOnce;
+    const bool last = page->entries.size() < kJournalEntriesAtOnce;
     std::move(page->entries.begin(), page->entries.end(), std::back_inserter(all.entries));
     all.last_id = page->last_id;
     if (last) break;

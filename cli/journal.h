@@ -1,6 +1,7 @@
 // The journal of a host, read from a moment on, or from where one stopped. Thread: the session's.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "state/device/store.h"
 
 namespace reclaim::cli {
+
+inline constexpr std::size_t kJournalEntriesAtOnce = 500;
 
 // Where the entries of a moment begin, for journal_behind().
 [[nodiscard]] std::string journal_id(WallMs since);

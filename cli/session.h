@@ -5,11 +5,13 @@
 // Thread: the caller's; the loop is the session's own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "config/module_options.h"
 #include "config/settings.h"
@@ -52,8 +54,33 @@ class Session final {
     auto answer = std::make_shared<std::optional<Result<T>>>();
     begin([answer](Result<T> result) { *answer = std::move(result); });
     run_until([answer] { return answer->has_value(); }, deadline_ms);
-    if (!*answer) return Error{Errc::unknown, "no answer within the deadline"};
+    if (!*answer) return no_answer();
     return std::move(**answer);
+  }
+
+  // The same of `count` questions, some of which are under way at a time; the answers in order.
+  template <typename T>
+  [[nodiscard]] std::vector<Result<T>> wait_each(
+      std::size_t count, const std::function<void(std::size_t, Callback<T>)>& begin) {
+    std::vector<Result<T>> answers;
+    answers.reserve(count);
+    while (answers.size() < count) {
+      const std::size_t some = std::min(kAtOnce, count - answers.size());
+      auto got = std::make_shared<std::vector<std::optional<Result<T>>>>(some);
+      for (std::size_t i = 0; i < some; ++i) {
+        begin(answers.size() + i, [got, i](Result<T> result) { (*got)[i] = std::move(result); });
+      }
+      run_until(
+          [got] {
+            return std::all_of(got->begin(), got->end(),
+                               [](const auto& each) { return each.has_value(); });
+          },
+          kDeadlineMs);
+      for (auto& each : *got) {
+        answers.push_back(each ? *std::move(each) : Result<T>(no_answer()));
+      }
+    }
+    return answers;
   }
 
   // Runs the loop until Redis is connected, or said why not: a person waits in front of it.
@@ -64,6 +91,11 @@ class Session final {
 
  private:
   static constexpr std::int64_t kDeadlineMs = 60'000;
+  static constexpr std::size_t kAtOnce = 64;
+
+  [[nodiscard]] static Error no_answer() {
+    return Error{Errc::unknown, "no answer within the deadline"};
+  }
 
   const config::Settings& settings_;
   Logger& log_;

@@ -292,6 +292,15 @@ inline constexpr std::array kBusOptions = {
          .fallback = "5000",
          .help = "The longest wait before connecting again.",
          .range = Range{10, 600000}}),
+    kRedis.option<&Settings::hosts_max>(
+        {.name = "hosts_max",
+         .fallback = "10000",
+         .help = "The most hosts that may share this Redis: past them, whoever lists all hosts "
+                 "gets an error, because any host's login may invent names. Each worker holds two "
+                 "connections, so Redis' own maxclients (10000 unless it is set there) must be "
+                 "above twice the number of hosts. `reclaim doctor` and `reclaim status` warn at "
+                 "three quarters of either.",
+         .range = Range{1, 100000}}),
     kRedis.option<&Settings::require_persistence>(
         {.name = "require_persistence",
          .fallback = "false",

@@ -91,6 +91,7 @@ struct Settings {
   NotifyOptions notify;                // what is told on the bus
   listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;
+  int hosts_max = 10'000;  // that share this Redis
   bool require_persistence = false;
   LoginGroups logins;
   placement::Options placement;

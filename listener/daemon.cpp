@@ -90,6 +90,7 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
 
   RedisStoreOptions redis;
   redis.redis = settings_.redis;
+  redis.hosts_max = static_cast<std::size_t>(settings_.hosts_max);
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
   std::optional<OrderKey> of_orders;
@@ -373,7 +374,9 @@ void Daemon::start_conductor() {
   });
 }
 
+// What comes while one is asked for may have come too late for the answer.
 void Daemon::pull_kicks() {
+  kicks_came_ = pulling_;
   if (pulling_ || stopping_ || !conductor_up_) return;
   pulling_ = true;
   store_->read_kicks(host_, kKicksAtOnceMax, [this](Result<std::vector<Kick>> kicks) {
@@ -384,7 +387,10 @@ void Daemon::pull_kicks() {
       timers_.after(kRetryMs, [this] { pull_kicks(); });
       return;
     }
-    if (kicks->empty()) return;
+    if (kicks->empty()) {
+      if (kicks_came_) pull_kicks();
+      return;
+    }
     std::vector<std::string> ids;
     for (const Kick& kick : *kicks) {
       metrics_.kick(kick.reason);
@@ -401,6 +407,7 @@ void Daemon::pull_kicks() {
 }
 
 void Daemon::pull_orders() {
+  orders_came_ = ordering_;
   if (ordering_ || stopping_ || !conductor_up_) return;
   ordering_ = true;
   store_->take_orders(host_, kOrdersAtOnceMax, [this](Result<std::vector<Order>> orders) {
@@ -412,7 +419,7 @@ void Daemon::pull_orders() {
       return;
     }
     for (const Order& order : *orders) conductor_->take(order);
-    if (orders->size() == kOrdersAtOnceMax) pull_orders();
+    if (orders_came_ || orders->size() == kOrdersAtOnceMax) pull_orders();
   });
 }
 

@@ -144,7 +144,9 @@ class Daemon final {
   bool conducting_ = false;  // start() of the conductor was called and not refused
   bool conductor_up_ = false;
   bool ordering_ = false;
+  bool orders_came_ = false;  // meanwhile
   bool pulling_ = false;
+  bool kicks_came_ = false;
   bool stopping_ = false;
   std::set<std::string_view> stops_pending_;  // what was told to stop and is still at it
 };

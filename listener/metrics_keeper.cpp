@@ -18,6 +18,7 @@ namespace reclaim::listener {
 namespace {
 
 constexpr std::uint64_t kIntervalMs = 15'000;
+constexpr int kQuietMax = 3;    // intervals in which nothing is told to Redis: one in four is
 constexpr mode_t kMode = 0644;  // node_exporter is another user
 
 Status replace(const std::string& path, const std::string& text) {
@@ -64,9 +65,24 @@ void MetricsKeeper::stop() {
 void MetricsKeeper::keep() {
   const Snapshot now = look_();
   const std::string text = metrics_.text(now.totals, now.records);
-  // While Redis is away there is nobody to tell, and the next ones say all of it.
-  texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
+  if (is_news(now) || ++quiet_ > kQuietMax) {
+    quiet_ = 0;
+    // While Redis is away there is nobody to tell, and the next ones say all of it.
+    texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
+  }
   if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);
+}
+
+// More than a survey and its requests, which an idle worker makes each minute.
+bool MetricsKeeper::is_news(const Snapshot& now) {
+  WorkerTotals totals = now.totals;
+  totals.surveys = 0;
+  totals.survey_at.reset();
+  std::uint64_t moves = 0;
+  for (const Record& record : now.records) moves += record.epoch;
+  const bool same = told_ == std::make_pair(totals, moves);
+  told_ = {std::move(totals), moves};
+  return !same;
 }
 
 std::string MetricsKeeper::of_devices(const std::vector<Record>& records, bool stopped) const {

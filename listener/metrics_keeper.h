@@ -5,8 +5,11 @@
 // not synced, for nobody needs it after a crash.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "handlers/metrics/worker_metrics.h"
@@ -41,6 +44,7 @@ class MetricsKeeper final {
 
  private:
   void keep();
+  [[nodiscard]] bool is_news(const Snapshot& now);
   [[nodiscard]] std::string of_devices(const std::vector<Record>& records, bool stopped) const;
   void write(const std::string& text);
 
@@ -51,7 +55,9 @@ class MetricsKeeper final {
   Logger& log_;
   std::function<Snapshot()> look_;
   uv::Timer timer_;
-  std::string problem_;  // with the file, told once
+  std::string problem_;                                         // with the file, told once
+  std::optional<std::pair<WorkerTotals, std::uint64_t>> told_;  // to Redis, as far as it is news
+  int quiet_ = 0;
 };
 
 }  // namespace reclaim::listener

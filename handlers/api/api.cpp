@@ -88,8 +88,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       : ports_(ports),
         policy_(std::move(policy)),
         options_(std::move(options)),
-        fleet_(ports.store, ports.worker_metrics, ports.clock,
-               {options_.fleet_view_ms, options_.hosts_max}),
+        fleet_(ports.store, ports.worker_metrics, ports.clock, {options_.fleet_view_ms}),
         readiness_(ports.store, ports.clock, options_.fleet_view_ms),
         pieces_(std::make_shared<ChunkedResponse>(ports.turns)) {
     CHECK(ports_.tokens != nullptr || !options_.authenticate);
@@ -569,10 +568,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (error.code == Errc::conflict) return fault(409, error.what);
     ports_.log.warning(log_name::kApi, "Redis does not answer the API",
                        {{"why", error.what}, {"request_id", call.request.request_id}});
-    if (is_of_what_is_stored(error)) return fault(503, error.what);
-    if (error.code == Errc::limit) {
-      return fault(503, error.what + "; ask for one host with ?hostname=");
-    }
+    if (is_of_what_is_stored(error) || error.code == Errc::limit) return fault(503, error.what);
     return fault(503, "Redis cannot be asked, and nothing else knows the devices: try again");
   }
 

@@ -54,7 +54,6 @@ struct Options {
   std::int64_t heartbeat_max_ms = 300'000;
   bool metrics = false;                // /metrics is answered, without a token
   std::int64_t fleet_view_ms = 1'000;  // how long what was read of Redis may be answered from
-  std::size_t hosts_max = 4'096;
 };
 
 struct Ports {

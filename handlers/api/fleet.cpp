@@ -279,10 +279,6 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     hosts([this, load = std::move(load),
            done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) mutable {
       if (!hosts) return done(hosts.error());
-      if ((*hosts)->size() > options_.hosts_max) {
-        return done(Error{Errc::limit, fmt::format("{} hosts are over the limit of {}",
-                                                   (*hosts)->size(), options_.hosts_max)});
-      }
       std::vector<std::string> names;
       for (const HostInfo& host : **hosts) names.push_back(host.host);
       std::sort(names.begin(), names.end());

@@ -86,8 +86,7 @@ using WorkerTexts = std::map<std::string, std::string>;
 
 struct FleetOptions {
   std::int64_t view_ms = 1'000;  // a view is kept so long, or as long as it took to make it
-  std::size_t hosts_max = 4'096;
-  std::size_t loads_max = 32;  // hosts read at the same time
+  std::size_t loads_max = 32;    // hosts read at the same time
 };
 
 class Fleet final {

@@ -35,6 +35,8 @@ struct WorkerTotals {
   std::uint64_t reserved_in_cleaning = 0;  // somebody had un-reserved them
   WallMs redis_server_ends_at = {};        // of the TLS connection, its certificate; 0: none
   WallMs redis_client_ends_at = {};        // ours; 0: none
+
+  friend bool operator==(const WorkerTotals&, const WorkerTotals&) = default;
 };
 
 class WorkerMetrics final {

@@ -2,33 +2,19 @@
 
 #include <fmt/core.h>
 
-#include <set>
 #include <utility>
-
-#include "state/base/host_names.h"
 
 namespace reclaim::listener {
 namespace {
 
 constexpr std::int64_t kRetryMs = 1'000;
-constexpr std::int64_t kHostsFreshMs = 2'000;
 constexpr std::int64_t kUnknownQuietMs = 60'000;
-
-// The hosts whose workers go by this name, all of them: one that was renamed is still known by its
-// old name, and a kick too many is a survey.
-std::vector<std::string> known_as(const std::string& name, const std::vector<HostInfo>& hosts) {
-  std::vector<std::string> out;
-  for (const HostInfo& info : hosts) {
-    if (HostNames{info.host, info.nodes}.has(name)) out.push_back(info.host);
-  }
-  return out;
-}
 
 }  // namespace
 
 void KickPush::push(Kick kick, KickHosts to, std::vector<std::string> hosts, Once<> done) {
   const std::uint64_t id = ++last_id_;
-  pending_.emplace(id, Pending{std::move(kick), to, std::move(hosts), std::move(done)});
+  pending_.emplace(id, Pending{std::move(kick), to, std::move(hosts), {}, std::move(done)});
   dispatch(id);
 }
 
@@ -42,8 +28,16 @@ void KickPush::of_connection(std::uint64_t incarnation) {
 void KickPush::dispatch(std::uint64_t id) {
   const auto it = pending_.find(id);
   if (it == pending_.end()) return;
-  if (it->second.to == KickHosts::named) return push_next(id);
-  if (unreadable_ || (it->second.to == KickHosts::called && hosts_fresh_)) return use_hosts(id);
+  switch (it->second.to) {
+    case KickHosts::named:
+      return push_next(id);
+    case KickHosts::called:
+      return find_next(id);
+    case KickHosts::burned:
+    case KickHosts::all:
+      break;
+  }
+  if (unreadable_) return use_hosts(id);
   ask_for_hosts(id);
 }
 
@@ -58,14 +52,11 @@ void KickPush::ask_for_hosts(std::uint64_t id) {
     const bool too_long = !hosts && hosts.error().code == Errc::limit;
     if (too_long) do_without(hosts.error());
     for (const std::uint64_t waits : std::exchange(waiting_, {})) {
-      const auto found = pending_.find(waits);
-      if (found == pending_.end()) continue;
-      if (!hosts && !too_long) {
+      if (hosts || too_long) {
+        use_hosts(waits);
+      } else if (pending_.contains(waits)) {
         retry(waits, hosts.error());
-        continue;
       }
-      if (hosts && found->second.to == KickHosts::called) keep_hosts();
-      use_hosts(waits);
     }
   });
 }
@@ -83,7 +74,6 @@ void KickPush::do_without(const Error& error) {
 void KickPush::use_hosts(std::uint64_t id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  if (found->second.to == KickHosts::called) return find_called(id);
   const KickHosts to = std::exchange(found->second.to, KickHosts::named);
   for (const HostInfo& info : hosts_) {
     if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
@@ -91,24 +81,25 @@ void KickPush::use_hosts(std::uint64_t id) {
   push_next(id);
 }
 
-void KickPush::keep_hosts() {
-  if (hosts_fresh_) return;
-  hosts_fresh_ = true;
-  timers_.after(kHostsFreshMs, [this] { hosts_fresh_ = false; });
-}
-
-// A host that has only just announced itself surveys by itself.
-void KickPush::find_called(std::uint64_t id) {
+// All who go by a name are told: one that was renamed is still known by its old name, and a kick
+// too many is a survey. A host that has only just announced itself surveys by itself.
+void KickPush::find_next(std::uint64_t id) {
   Pending& pending = pending_.at(id);
-  pending.to = KickHosts::named;
-  std::set<std::string> found;
-  for (const std::string& name : pending.hosts) {
-    const std::vector<std::string> known = known_as(name, hosts_);
-    if (known.empty()) say_unknown(name);
-    found.insert(known.begin(), known.end());
+  if (pending.hosts.empty()) {
+    pending.to = KickHosts::named;
+    pending.hosts.assign(pending.found.begin(), pending.found.end());
+    return push_next(id);
   }
-  pending.hosts.assign(found.begin(), found.end());
-  push_next(id);
+  store_.hosts_called(pending.hosts.back(), [this, id](Result<std::vector<std::string>> known) {
+    const auto found = pending_.find(id);
+    if (found == pending_.end()) return;
+    if (!known) return retry(id, known.error());
+    Pending& now = found->second;
+    if (known->empty()) say_unknown(now.hosts.back());
+    now.found.insert(known->begin(), known->end());
+    now.hosts.pop_back();
+    find_next(id);
+  });
 }
 
 void KickPush::say_unknown(const std::string& name) {

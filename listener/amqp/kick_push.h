@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,14 +43,14 @@ class KickPush final {
   struct Pending {
     Kick kick;
     KickHosts to = KickHosts::named;  // anything else: hosts are still to be found out
-    std::vector<std::string> hosts;   // still to be told
+    std::vector<std::string> hosts;   // still to be told, or names still to be found out about
+    std::set<std::string> found;      // who goes by them
     Once<> done;
   };
 
   void dispatch(std::uint64_t id);
   void ask_for_hosts(std::uint64_t id);
-  void keep_hosts();
-  void find_called(std::uint64_t id);
+  void find_next(std::uint64_t id);
   void say_unknown(const std::string& name);
   void push_next(std::uint64_t id);
   void use_hosts(std::uint64_t id);
@@ -60,9 +61,8 @@ class KickPush final {
   Timers& timers_;
   Logger& log_;
   std::map<std::uint64_t, Pending> pending_;
-  std::vector<HostInfo> hosts_;         // as read last,
-  bool hosts_fresh_ = false;            // some seconds ago at most
-  bool unreadable_ = false;             // or too long to be asked for again soon
+  std::vector<HostInfo> hosts_;         // as read last
+  bool unreadable_ = false;             // it is too long to be asked for again soon
   std::vector<std::uint64_t> waiting_;  // for an answer that is on its way
   bool asking_ = false;
   std::uint64_t unknown_hosts_ = 0;

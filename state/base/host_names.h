@@ -24,9 +24,15 @@ namespace reclaim {
          same_host(name.substr(0, host.size()), host);
 }
 
+// The hosts that a name can be of, by itself: as it is, in small letters, without its domain.
+[[nodiscard]] std::vector<std::string> hosts_by_name(std::string_view name);
+
 struct HostNames {
   std::string host;
   std::vector<std::string> nodes;
+
+  // Those by which nobody finds the host who knows no more than the name, in small letters.
+  [[nodiscard]] std::vector<std::string> aliases() const;
 
   [[nodiscard]] bool has(std::string_view name) const {
     return same_host(host, name) ||

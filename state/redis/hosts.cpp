@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "state/base/host_names.h"
+#include "state/base/text.h"
 #include "state/redis/keys.h"
 #include "state/redis/store.h"
 
@@ -43,9 +46,15 @@ HostInfo only_its_name(const std::string& host) {
 
 }  // namespace
 
+std::string crowded(std::string_view what, std::size_t have, std::size_t most) {
+  if (most == 0 || have < most - most / 4) return {};
+  return fmt::format("{} {} of {}", have, what, most);
+}
+
 void RedisStore::heartbeat(const HostInfo& info, Callback<Ok> done) {
   announce(info, [this, info, done = std::move(done)](Result<Ok> announced) mutable {
     if (!announced.ok()) return done(std::move(announced));
+    announce_aliases(info);
     run(RedisScript::heartbeat,
         {redis_keys::of_host(info.host, "machine"), redis_keys::of_host(info.host, "alive")},
         {info.machine_id, redis_keys::encode_host(info), std::to_string(options_.alive_ms)},
@@ -79,6 +88,24 @@ void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
                                          redis_keys::kHosts, host)}
                      : std::move(result).error());
         });
+  });
+}
+
+// A login that an earlier docs/redis.md gave may not: a notification by such a name is then
+// nobody's, and what it tells waits for the periodic survey.
+void RedisStore::announce_aliases(const HostInfo& info) {
+  const std::vector<std::string> aliases = HostNames{info.host, info.nodes}.aliases();
+  if (aliases.empty()) return;
+  std::vector<std::string> words{"HSET", redis_keys::kAliases};
+  for (const std::string& alias : aliases) words.insert(words.end(), {alias, info.host});
+  client_->command(std::move(words), [this](const Result<RedisReply>& reply) {
+    const bool refused = !reply.ok() && reply.error().code == Errc::refused;
+    if (!refused || std::exchange(said_unnamed_, true)) return;
+    logger_.warning(log_name::kStore,
+                    fmt::format("{}: notifications that name this host otherwise than [DEFAULT] "
+                                "host are not heard: {}; make the host's Redis user again as "
+                                "docs/redis.md says",
+                                redis_keys::kAliases, reply.error().what));
   });
 }
 
@@ -152,9 +179,11 @@ void RedisStore::read_hosts(const std::shared_ptr<Listening>& listening) {
                                 redis_keys::kHosts, all.invented, redis_keys::kHosts));
   }
   if (all.infos.size() > options_.hosts_max) {
-    return all.done(
-        Error{Errc::limit, fmt::format("{} has {} hosts, the limit is {}", redis_keys::kHosts,
-                                       all.infos.size(), options_.hosts_max)});
+    return all.done(Error{
+        Errc::limit,
+        fmt::format("{} has {} hosts, the limit is {}: raise [redis] hosts_max; where names were "
+                    "invented, run redis-cli -c DEL {}, each worker adds its own again",
+                    redis_keys::kHosts, all.infos.size(), options_.hosts_max, redis_keys::kHosts)});
   }
   std::sort(all.infos.begin(), all.infos.end(),
             [](const HostInfo& a, const HostInfo& b) { return a.host < b.host; });
@@ -171,15 +200,10 @@ void RedisStore::read_host(const std::string& host, Callback<std::optional<HostI
           return done(reply.error().wrap("the hosts' heartbeats"));
         }
         if (reply.ok() && reply->text.empty()) {
-          return client_->command(
-              {"GETRANGE", redis_keys::of_host(host, "machine"), "0", "0"},
-              [host, done = std::move(done)](const Result<RedisReply>& machine) mutable {
-                if (machine.ok() && machine->text.empty()) return done(std::optional<HostInfo>());
-                if (machine.ok() || is_of_what_is_stored(machine.error())) {
-                  return done(std::optional(only_its_name(host)));
-                }
-                done(machine.error().wrap("the hosts' machines"));
-              });
+          return worked_under(host, [host, done = std::move(done)](Result<bool> worked) mutable {
+            if (!worked.ok()) return done(std::move(worked).error());
+            done(*worked ? std::optional(only_its_name(host)) : std::nullopt);
+          });
         }
         Result<HostInfo> info = reply.ok() ? redis_keys::decode_host(host, reply->text)
                                            : Result<HostInfo>(reply.error());
@@ -189,6 +213,59 @@ void RedisStore::read_host(const std::string& host, Callback<std::optional<HostI
         }
         done(std::optional(*std::move(info)));
       });
+}
+
+void RedisStore::worked_under(const std::string& host, Callback<bool> done) {
+  client_->command({"GETRANGE", redis_keys::of_host(host, "machine"), "0", "0"},
+                   [done = std::move(done)](const Result<RedisReply>& machine) mutable {
+                     if (!machine.ok() && !is_of_what_is_stored(machine.error())) {
+                       return done(machine.error().wrap("the hosts' machines"));
+                     }
+                     done(!machine.ok() || !machine->text.empty());
+                   });
+}
+
+struct RedisStore::Calling {
+  std::size_t under_way = 0;
+  std::set<std::string> found;
+  std::optional<Error> error;
+  Callback<std::vector<std::string>> done;
+
+  void answered() {
+    if (--under_way > 0) return;
+    if (error) return done(*error);
+    done(std::vector<std::string>(found.begin(), found.end()));
+  }
+};
+
+// By the name itself, and by who told that it is his: a host's login writes aliases as it likes, so
+// that what no machine ever worked under is none.
+void RedisStore::hosts_called(const std::string& name, Callback<std::vector<std::string>> done) {
+  auto calling = std::make_shared<Calling>();
+  calling->done = std::move(done);
+  calling->under_way = 1;
+  const auto consider = [this, calling](const std::string& host) {
+    if (!redis_keys::check_host(host).ok()) return;
+    calling->under_way += 1;
+    worked_under(host, [calling, host](Result<bool> worked) {
+      if (!worked.ok()) {
+        calling->error = worked.error();
+      } else if (*worked) {
+        calling->found.insert(host);
+      }
+      calling->answered();
+    });
+  };
+  for (const std::string& host : hosts_by_name(name)) consider(host);
+  read("", {"HGET", redis_keys::kAliases, lower(name)},
+       [calling, consider](const Result<RedisReply>& alias) {
+         if (alias.ok()) {
+           if (!alias->text.empty()) consider(alias->text);
+         } else if (!is_of_what_is_stored(alias.error())) {
+           calling->error = alias.error().wrap(redis_keys::kAliases);
+         }
+         calling->answered();
+       });
 }
 
 void RedisStore::forget_host(const std::string& host, Callback<Ok> done) {

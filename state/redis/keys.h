@@ -18,6 +18,7 @@ namespace reclaim::redis_keys {
 inline constexpr std::size_t kHostInfoBytesMax = 4096;  // of a heartbeat
 
 inline constexpr const char* kHosts = "reclaim:hosts";
+inline constexpr const char* kAliases = "reclaim:aliases";
 inline constexpr const char* kInHand = "reclaim:in_hand";
 inline constexpr const char* kSchema = "reclaim:schema";
 inline constexpr const char* kKickGroup = "workers";

@@ -101,6 +101,9 @@ std::string info_value(std::string_view info, std::string_view name) {
 
 PersistenceReport judge_persistence(std::string_view info) {
   PersistenceReport report;
+  const auto clients = parse_number<std::size_t>(info_value(info, "connected_clients"));
+  const auto clients_max = parse_number<std::size_t>(info_value(info, "maxclients"));
+  report.crowded = crowded("connections", clients.value_or(0), clients_max.value_or(0));
   const std::string aof = info_value(info, "aof_enabled");
   const std::string last_write = info_value(info, "aof_last_write_status");
   const std::string policy = info_value(info, "maxmemory_policy");
@@ -553,7 +556,7 @@ void RedisStore::check_persistence(Callback<PersistenceReport> done) {
   // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
   client_->ask_each({"INFO"}, [done = std::move(done)](Result<std::vector<RedisSaid>> said) {
     if (!said.ok()) return done(said.error().wrap("whether Redis persists"));
-    PersistenceReport all{true, true, false, ""};
+    PersistenceReport all{true, true, false, "", ""};
     for (const RedisSaid& each : *said) {
       if (!each.reply.ok() && is_unheard(each.reply.error())) {
         return done(each.reply.error().wrap("whether Redis persists"));
@@ -567,9 +570,13 @@ void RedisStore::check_persistence(Callback<PersistenceReport> done) {
       all.known = all.known && one.known;
       all.aof_enabled = all.aof_enabled && one.aof_enabled;
       all.evicts = all.evicts || one.evicts;
-      if (one.text.empty()) continue;
-      all.text += fmt::format("{}{}{}{}", all.text.empty() ? "" : "; ", each.server,
-                              each.server.empty() ? "" : ": ", one.text);
+      const auto add = [&each](const std::string& text, std::string& to) {
+        if (text.empty()) return;
+        to += fmt::format("{}{}{}{}", to.empty() ? "" : "; ", each.server,
+                          each.server.empty() ? "" : ": ", text);
+      };
+      add(one.text, all.text);
+      add(one.crowded, all.crowded);
     }
     done(std::move(all));
   });

@@ -67,7 +67,9 @@ struct RedisStoreOptions {
   std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
   // Writes reclaim:schema where there is none, or the one before: a worker does, a tool does not.
   bool upgrades = false;
-  int watch_block_ms = 5000;  // how long one wait for a kick lasts
+  // How long one wait for a kick lasts: so late is heard what is in streams that somebody has
+  // removed and made again, or of a connection that is lost without a word.
+  int watch_block_ms = 20'000;
 };
 
 // Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
@@ -77,7 +79,11 @@ struct PersistenceReport {
   bool aof_enabled = false;  // the append-only file is on and its last write went well
   bool evicts = false;       // keys may be thrown out when memory is short
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
+  std::string crowded;       // how many of its connections are taken, where that is much; or empty
 };
+
+// "HAVE WHAT of MOST", where that is three quarters or more; else nothing.
+[[nodiscard]] std::string crowded(std::string_view what, std::size_t have, std::size_t most);
 
 // What reclaim:schema said with the last connect.
 struct RedisSchema {
@@ -157,6 +163,7 @@ class RedisStore final : public Store,
                  Callback<Ok> done) override;
   void heartbeat(const HostInfo& info, Callback<Ok> done) override;
   void hosts(Callback<std::vector<HostInfo>> done) override;
+  void hosts_called(const std::string& name, Callback<std::vector<std::string>> done) override;
   void count_hosts(Callback<std::size_t> done) override;
   void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override;
   void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) override;
@@ -176,6 +183,7 @@ class RedisStore final : public Store,
  private:
   struct Loading;
   struct Listening;
+  struct Calling;
 
   [[nodiscard]] const RecordSeal* seal_of(const std::string& host) const;
   void check_command(const std::string& host, Kick& kick);
@@ -204,8 +212,11 @@ class RedisStore final : public Store,
   void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                  Result<RedisReply> reply);
   void announce(const HostInfo& info, Callback<Ok> done);
+  void announce_aliases(const HostInfo& info);
   void read_hosts(const std::shared_ptr<Listening>& listening);
   void read_host(const std::string& host, Callback<std::optional<HostInfo>> done);
+  // Whether a machine ever did.
+  void worked_under(const std::string& host, Callback<bool> done);
   void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
                       Callback<std::vector<Arq>> done);
   void wait_for_kick();
@@ -223,6 +234,7 @@ class RedisStore final : public Store,
   std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
   std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to
   bool said_unbounded_ = false;
+  bool said_unnamed_ = false;  // that the login may write no aliases
 
   std::unique_ptr<Redis> watcher_;
   bool waiting_ = false;  // for a kick: one command at a time

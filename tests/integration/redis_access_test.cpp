@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -77,6 +78,50 @@ TEST(RedisAccess, AHostLivesUntilItsHeartbeatExpires) {
   }
 }
 
+// Any host's login writes aliases, and an earlier one may not.
+TEST(RedisAccess, AnAliasLeadsToWhomAMachineWorkedUnder) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  contract::a_host_is_found_by_each_of_its_names(world);
+  EXPECT_EQ(redis.server.cli({"HKEYS", "reclaim:aliases"}), "node-of-compute-1")
+      << "what the name tells by itself is written nowhere";
+  redis.server.cli({"HSET", "reclaim:aliases", "a", "nobody", "b", "no {host}", "d", "compute-1"});
+  redis.server.cli(
+      {"EVAL", "redis.call('HSET', 'reclaim:aliases', 'c', string.rep('x', 3000000))", "0"});
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_TRUE(contract::hosts_called(world, name).empty()) << name;
+  }
+  EXPECT_EQ(contract::hosts_called(world, "d"), std::vector<std::string>{"compute-1"});
+  redis.server.cli({"SET", "reclaim:aliases", "another type"});
+  EXPECT_EQ(contract::hosts_called(world, "compute-1"), std::vector<std::string>{"compute-1"});
+
+  std::vector<std::string> words = documented_acl("compute-1");
+  std::erase_if(words, [](const std::string& word) {
+    return word.find("reclaim:aliases") != std::string::npos;
+  });
+  ASSERT_EQ(redis.server.cli(words), "OK");
+  redis.options.redis.username = "reclaim-compute-1";
+  redis.options.redis.password = "PASSWORD";
+  test::Warnings warnings;
+  redis.store = *RedisStore::create(redis.loop.raw(), redis.options, redis.clock, warnings);
+  redis.store->start();
+  ASSERT_TRUE(redis.connected());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(contract::ask<Ok>(redis.world("compute-1"), [&](Callback<Ok> done) {
+                  redis.store->heartbeat(
+                      HostInfo{"compute-1", WallMs{1}, "0.1.0", "machine-a", 0, {"other"}},
+                      std::move(done));
+                }).ok());
+  }
+  redis.store.reset();
+  const auto about_aliases = [](const std::string& line) {
+    return line.find("reclaim:aliases: notifications that name this host") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(warnings.all.begin(), warnings.all.end(), about_aliases), 1)
+      << "once, and not with each heartbeat";
+}
+
 TEST(RedisAccess, ManyHostsAreReadInPieces) {
   StoreOnRedis redis;
   redis.options.hosts_max = 1'201;
@@ -101,13 +146,16 @@ TEST(RedisAccess, ManyHostsAreReadInPieces) {
                 [&](Callback<std::size_t> done) { redis.store->count_hosts(std::move(done)); }),
             1'201U);
   // Names that no worker ever had are any login's to add: they do not count.
-  std::vector<std::string> invented{"SADD", "reclaim:hosts", std::string(3'000'000, 'x')};
+  redis.server.cli({"EVAL", "redis.call('SADD', 'reclaim:hosts', string.rep('x', 3000000))", "0"});
+  std::vector<std::string> invented{"SADD", "reclaim:hosts"};
   for (int i = 0; i < 5'000; ++i) invented.push_back("invented-" + std::to_string(i));
   redis.server.cli(invented);
   ASSERT_TRUE(hosts_of(redis).ok()) << hosts_of(redis).error().what;
   EXPECT_EQ(hosts_of(redis)->size(), 1'201U);
   add(1'201, 1'202);
   EXPECT_EQ(hosts_of(redis).error().code, Errc::limit);
+  EXPECT_THAT(hosts_of(redis).error().what,
+              HasSubstr("the limit is 1201: raise [redis] hosts_max"));
 }
 
 // By each of the documented logins, of a host's own keys.
@@ -300,6 +348,7 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
            {"DEL", "reclaim:schema"},
            {"DEL", "reclaim:hosts"},
            {"SREM", "reclaim:hosts", "compute-1"},
+           {"HDEL", "reclaim:aliases", "node-1"},
            {"FLUSHALL"},
            {"CONFIG", "SET", "appendonly", "no"},
            {"ACL", "LIST"},

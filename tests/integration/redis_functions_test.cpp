@@ -54,15 +54,6 @@ Result<std::size_t> install(StoreOnRedis& redis) {
       redis.world("x"), [&](Callback<std::size_t> done) { redis.store->install(std::move(done)); });
 }
 
-class Warnings final : public Logger {
- public:
-  void write(LogLevel level, std::string_view /*name*/, std::string_view text,
-             std::initializer_list<LogField> /*fields*/) override {
-    if (level == LogLevel::warning) all.emplace_back(text);
-  }
-  std::vector<std::string> all;
-};
-
 bool is_refused(StoreOnRedis& redis) {
   return test::run_until(redis.loop, [&] {
     return !redis.store->state().connected && redis.store->state().lua == RedisLua::missing;
@@ -120,7 +111,7 @@ TEST(RedisFunctions, AFormerUserIsWarnedOfOnceHoweverOftenItConnects) {
   RedisOptions options = redis.server.options();
   options.username = "reclaim-compute-1";
   options.password = "PASSWORD";
-  Warnings warnings;
+  test::Warnings warnings;
   RedisGreeting greeting;
   greeting.calls = true;
   auto login = Redis::create(redis.loop.raw(), options, warnings, greeting);

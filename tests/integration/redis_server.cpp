@@ -17,6 +17,8 @@
 namespace reclaim::test {
 namespace {
 
+constexpr int kNotStarted = 127;  // such as arguments that are too long
+
 // Starts a program that writes to `output_fd`, or where the test does when that is below 0.
 pid_t spawn(const std::vector<std::string>& words, int output_fd) {
   std::vector<char*> args;
@@ -34,7 +36,7 @@ pid_t spawn(const std::vector<std::string>& words, int output_fd) {
     dup2(output_fd, STDERR_FILENO);
   }
   execvp(args.front(), args.data());
-  _exit(127);
+  _exit(kNotStarted);
 }
 
 }  // namespace
@@ -105,7 +107,9 @@ std::string RedisServer::cli(const std::vector<std::string>& words) const {
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
   close(ends[0]);
-  waitpid(pid, nullptr, 0);
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != kNotStarted);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

@@ -356,6 +356,14 @@ TEST(RedisStore, PersistenceIsLookedAt) {
   EXPECT_THAT(report.text, HasSubstr("maxmemory-policy allkeys-lru"));
 }
 
+TEST(RedisStore, ThreeQuartersOfItsConnectionsAreTold) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  EXPECT_EQ(persistence(redis).crowded, "");
+  redis.server.cli({"CONFIG", "SET", "maxclients", "1"});
+  EXPECT_THAT(persistence(redis).crowded, ::testing::EndsWith(" connections of 1"));
+}
+
 // A kick is refused while memory is full (its notification then waits in RabbitMQ); a record is
 // not, since its script's first write takes no memory, and Redis lets a script that has begun
 // finish.

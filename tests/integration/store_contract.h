@@ -345,6 +345,34 @@ inline void a_host_name_belongs_to_one_machine(const World& world) {
   EXPECT_EQ(found, 1);
 }
 
+inline std::vector<std::string> hosts_called(const World& world, const std::string& name) {
+  const auto called =
+      ask<std::vector<std::string>>(world, [&](Callback<std::vector<std::string>> done) {
+        world.store().hosts_called(name, std::move(done));
+      });
+  EXPECT_TRUE(called.ok()) << called.error().what;
+  return called.ok() ? *called : std::vector<std::string>{"an error"};
+}
+
+inline void a_host_is_found_by_each_of_its_names(const World& world) {
+  const std::string full = world.host + ".example.org";
+  const std::string other = "Node-of-" + world.host;
+  const HostInfo info{world.host,   WallMs{1'763'640'000'000}, "0.1.0", "machine-a", 0,
+                      {full, other}};
+  EXPECT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
+                world.store().heartbeat(info, std::move(done));
+              }).ok());
+  const std::vector<std::string> it{world.host};
+  std::string loud = world.host;
+  for (char& c : loud) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (const std::string& name : {world.host, full, other, loud, loud + ".Example.Org"}) {
+    EXPECT_EQ(hosts_called(world, name), it) << name;
+  }
+  for (const std::string& name : {"x" + world.host, "x." + full, "x." + other}) {
+    EXPECT_TRUE(hosts_called(world, name).empty()) << name;
+  }
+}
+
 inline void a_certificate_is_kept(const World& world) {
   Certificate certificate;
   certificate.id = "an-id";
@@ -417,6 +445,7 @@ inline constexpr Check kChecks[] = {
     {"KicksComeInOrderUntilAcknowledged", kicks_come_in_order_until_acknowledged},
     {"AnOrderIsTakenOnce", an_order_is_taken_once},
     {"AHostNameBelongsToOneMachine", a_host_name_belongs_to_one_machine},
+    {"AHostIsFoundByEachOfItsNames", a_host_is_found_by_each_of_its_names},
     {"ACertificateIsKept", a_certificate_is_kept},
     {"AnArqIsKeptUntilItIsRemoved", an_arq_is_kept_until_it_is_removed},
 };

@@ -57,6 +57,15 @@ class StoreOn {
   std::unique_ptr<RedisStore> store;
 };
 
+class Warnings final : public Logger {
+ public:
+  void write(LogLevel level, std::string_view /*name*/, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    if (level == LogLevel::warning) all.emplace_back(text);
+  }
+  std::vector<std::string> all;
+};
+
 struct OneServer {
   RedisServer server;
 };

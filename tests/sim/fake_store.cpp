@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "state/base/host_names.h"
+
 namespace reclaim::sim {
 namespace {
 
@@ -302,6 +304,18 @@ void FakeStore::hosts(Callback<std::vector<HostInfo>> done) {
       [this]() -> Result<std::vector<HostInfo>> {
         std::vector<HostInfo> out;
         for (const auto& [name, info] : hosts_) out.push_back(info);
+        return out;
+      },
+      std::move(done));
+}
+
+void FakeStore::hosts_called(const std::string& name, Callback<std::vector<std::string>> done) {
+  command<std::vector<std::string>>(
+      [this, name]() -> Result<std::vector<std::string>> {
+        std::vector<std::string> out;
+        for (const auto& [host, info] : hosts_) {
+          if (HostNames{host, info.nodes}.has(name)) out.push_back(host);
+        }
         return out;
       },
       std::move(done));

@@ -47,6 +47,7 @@ class FakeStore final : public Store {
                  Callback<Ok> done) override;
   void heartbeat(const HostInfo& info, Callback<Ok> done) override;
   void hosts(Callback<std::vector<HostInfo>> done) override;
+  void hosts_called(const std::string& name, Callback<std::vector<std::string>> done) override;
   void count_hosts(Callback<std::size_t> done) override;
   void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override;
   void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) override;

@@ -189,9 +189,9 @@ int expect_caught(const std::vector<std::uint64_t>& seeds, std::size_t remembere
   Totals totals;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     std::string failure;
-    *fmt::format_to_n(said_on_abort.data(), said_on_abort.size() - 1,
-                      "caught after {} worlds, seed {}: by an assertion\n", i + 1, seeds[i])
-         .out = '\0';
+    said_on_abort.fill('\0');
+    fmt::format("caught after {} worlds, seed {}: by an assertion\n", i + 1, seeds[i])
+        .copy(said_on_abort.data(), said_on_abort.size() - 1);
     if (run_one(seeds[i], totals, failure)) continue;
     fmt::print("caught after {} worlds, seed {}: {}\n", totals.worlds, seeds[i], failure);
     if (i >= remembered) {

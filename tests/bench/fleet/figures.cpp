@@ -28,6 +28,7 @@ Rates between(const Moment& before, const Moment& after) {
         std::max(rates.placement_peak, static_cast<double>(after.asked.by_second[i]));
   }
   rates.redis = grown(before.redis.total, after.redis.total);
+  rates.redis_sent = grown(before.redis.sent_bytes, after.redis.sent_bytes);
   rates.received = grown(before.rabbit.received, after.rabbit.received);
   rates.delivered = grown(before.rabbit.delivered, after.rabbit.delivered);
   rates.redelivered = grown(before.rabbit.redelivered, after.rabbit.redelivered);

@@ -17,6 +17,7 @@ struct Rates {
   double placement_peak = 0;  // in the busiest second
   double keystone = 0;        // tokens
   double redis = 0;           // commands
+  double redis_sent = 0;      // bytes
   double received = 0;        // messages by RabbitMQ
   double delivered = 0;       // and from it
   double redelivered = 0;

@@ -64,6 +64,10 @@ std::string evacuation_of(const std::string& deletion, const std::string& instan
                   "instance.evacuate");
 }
 
+std::string known_name(std::size_t number) {
+  return fmt::format("known-{:05}", number);
+}
+
 }  // namespace
 
 void wait_until(const std::function<bool()>& holds) {
@@ -92,6 +96,7 @@ Fleet::Fleet(const FleetOptions& options)
       });
   pids_.resize((options.hosts + options.hosts_a_process - 1) / options.hosts_a_process);
   write_config();
+  write_known_hosts();
 }
 
 Fleet::~Fleet() {
@@ -139,6 +144,29 @@ void Fleet::write_config() const {
                          : fmt::format("redis://127.0.0.1:{}/0", test::port_of(redis_.master())),
       placement_->url(), kVendor, kProduct);
   CHECK(file.good());
+}
+
+// As a worker writes them (state/redis/hosts.cpp), but that they do not expire.
+void Fleet::write_known_hosts() const {
+  constexpr std::size_t kAtOnce = 500;
+  HostInfo info;
+  info.version = "bench";
+  info.machine_id = std::string(32, 'a');
+  info.heartbeat_at = WallMs{now_ms()};
+  for (std::size_t from = 0; from < options_.known_hosts; from += kAtOnce) {
+    std::vector<std::string> names{"SADD", redis_keys::kHosts};
+    std::vector<std::string> words{"MSET"};
+    for (std::size_t i = from; i < std::min(from + kAtOnce, options_.known_hosts); ++i) {
+      info.host = known_name(i);
+      info.nodes = {info.host, info.host + ".example.org"};
+      names.push_back(info.host);
+      words.insert(words.end(),
+                   {redis_keys::of_host(info.host, "machine"), info.machine_id,
+                    redis_keys::of_host(info.host, "alive"), redis_keys::encode_host(info)});
+    }
+    redis().cli(names);
+    redis().cli(words);
+  }
 }
 
 void Fleet::start(std::size_t process) {
@@ -191,7 +219,8 @@ void Fleet::start_in_turn() {
     start(i);
     const std::size_t hosts = std::min((i + 1) * options_.hosts_a_process, options_.hosts);
     wait_until([this, hosts] {
-      return std::strtoul(redis().cli({"SCARD", redis_keys::kHosts}).c_str(), nullptr, 10) >= hosts;
+      const std::string known = redis().cli({"SCARD", redis_keys::kHosts});
+      return std::strtoul(known.c_str(), nullptr, 10) >= hosts + options_.known_hosts;
     });
   }
 }
@@ -241,6 +270,17 @@ void Fleet::evacuate(const std::vector<Place>& places) {
   }
 }
 
+void Fleet::notify_known(std::size_t count) {
+  const std::uint64_t acknowledged = rabbit_load(nodes()).acknowledged;
+  const std::string recorded = recorded_deletion();
+  testing::ConfirmedPublisher publisher(*nodes().back());
+  for (std::size_t i = 0; i < count; ++i) {
+    publisher.publish(kExchange, kKey,
+                      replaced(recorded, kRecordedHost, known_name(i % options_.known_hosts)));
+  }
+  wait_until([&] { return rabbit_load(nodes()).acknowledged - acknowledged >= count; });
+}
+
 std::vector<double> Fleet::clean_ms() const {
   std::vector<double> out;
   for (std::size_t i = 0; i < deleted_ms_.size(); ++i) {
@@ -275,6 +315,7 @@ RedisLoad Fleet::redis_load_so_far() const {
   RedisLoad load = redis_load(redis());
   if (!failover_) return load;
   load.total += failover_->master.total - failover_->replica.total;
+  load.sent_bytes += failover_->master.sent_bytes - failover_->replica.sent_bytes;
   load.cpu_s += failover_->master.cpu_s - failover_->replica.cpu_s;
   for (const auto& [name, calls] : failover_->master.commands) load.commands[name] += calls;
   for (const auto& [name, calls] : failover_->replica.commands) load.commands[name] -= calls;

@@ -25,6 +25,7 @@ namespace reclaim::fleet {
 struct FleetOptions {
   std::size_t hosts = 100;
   std::size_t drives = 8;
+  std::size_t known_hosts = 0;  // and so many of which Redis has the heartbeat, and no worker runs
   std::size_t hosts_a_process = 25;
   std::int64_t erase_ms = 2'000;
   std::int64_t survey_interval_s = 60;
@@ -65,6 +66,8 @@ class Fleet final {
   void delete_instances(const std::vector<Place>& places, std::size_t a_second);
   // Nova tells of their evacuation, and nothing else happens.
   void evacuate(const std::vector<Place>& places);
+  // So many notifications, each for one of `known_hosts`; returns when they are acknowledged.
+  void notify_known(std::size_t count);
   // Milliseconds from the notification of its instance to reserved = 0; of those that are clean.
   [[nodiscard]] std::vector<double> clean_ms() const;
   [[nodiscard]] std::size_t cleaned() const { return cleaned_; }
@@ -93,6 +96,7 @@ class Fleet final {
   [[nodiscard]] std::vector<const testing::RabbitMqBroker*> nodes() const;
   [[nodiscard]] RedisLoad redis_load_so_far() const;
   void write_config() const;
+  void write_known_hosts() const;
 
   FleetOptions options_;
   const TempFolder temp_;

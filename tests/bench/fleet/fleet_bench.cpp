@@ -27,6 +27,8 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
   --erase-ms N         how long a drive takes to sanitize (2000)
   --idle-s N           watch the fleet so long while nothing happens; 0: do not (60)
   --evacuations N      then N events at once that name no host, of instances that have drives (0)
+  --known-hosts N      Redis has the heartbeats of so many more, without workers (0)
+  --notifications N    then so many events that name one of those (0)
   --deletions N        then delete so many instances (0)
   --rate N             so many a second; 0: as fast as RabbitMQ confirms (0)
   --kill               kill -9 a tenth of the processes meanwhile
@@ -84,6 +86,10 @@ Asked parse(int argc, char** argv) {
       asked.scenario.deletions = number(0, 1'000'000);
     } else if (word == "--evacuations") {
       asked.scenario.evacuations = number(0, 1'000'000);
+    } else if (word == "--known-hosts") {
+      fleet.known_hosts = number(0, 99'000);
+    } else if (word == "--notifications") {
+      asked.scenario.notifications = number(0, 1'000'000);
     } else if (word == "--rate") {
       asked.scenario.a_second = number(0, 100'000);
     } else if (word == "--kill") {
@@ -115,6 +121,9 @@ Asked parse(int argc, char** argv) {
   }
   if (asked.scenario.evacuations > fleet.hosts * fleet.drives) {
     fail("--evacuations: there are fewer drives than that");
+  }
+  if (asked.scenario.notifications > 0 && fleet.known_hosts == 0) {
+    fail("--notifications needs --known-hosts");
   }
   if ((asked.scenario.kill_node || asked.scenario.partition_node) && !fleet.cluster) {
     fail("--kill-node and --partition-node need --cluster");

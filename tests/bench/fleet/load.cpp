@@ -77,6 +77,9 @@ RedisLoad redis_load(const test::RedisServer& redis) {
     if (line.starts_with("used_memory:")) {
       load.used_bytes = static_cast<std::uint64_t>(number_after(line, ":"));
     }
+    if (line.starts_with("total_net_output_bytes:")) {
+      load.sent_bytes = static_cast<std::uint64_t>(number_after(line, ":"));
+    }
     if (line.starts_with("connected_clients:")) {
       load.connections = static_cast<std::uint64_t>(number_after(line, ":"));
     }

@@ -20,6 +20,7 @@ struct RedisLoad {
   std::map<std::string, std::uint64_t> commands;  // calls, by name
   std::uint64_t total = 0;
   std::uint64_t used_bytes = 0;
+  std::uint64_t sent_bytes = 0;
   std::uint64_t connections = 0;  // now
   double cpu_s = 0;
 };

@@ -113,6 +113,20 @@ void evacuate(Fleet& fleet, Figures& out, const std::vector<Place>& places) {
   out.add("placement_per_evacuation", (rates.placement - of_idle.placement) / count);
 }
 
+// Who hears of them surveys nothing, so that all is the cost of finding out whom to tell.
+void notify(Fleet& fleet, Figures& out, std::size_t notifications) {
+  say(fmt::format("{} notifications for hosts without a worker", notifications));
+  const Moment before = fleet.now();
+  fleet.notify_known(notifications);
+  const Rates rates = between(before, fleet.now());
+  const auto count = static_cast<double>(notifications);
+  add_rates(out, "notify", rates);
+  out.add("redis_per_notification", rates.redis / count, 1);
+  out.add("redis_bytes_per_notification", rates.redis_sent / count, 0);
+  out.add("redis_cpu_ms_per_notification", 1'000 * rates.redis_cpu_s / count, 3);
+  out.add("workers_cpu_ms_per_notification", 1'000 * rates.workers_cpu_s / count, 3);
+}
+
 // Every tenth process, at least one, dies when a fifth is clean, and comes back as systemd would
 // bring it back.
 void kill_a_tenth(Fleet& fleet, Figures& out, std::size_t deletions) {
@@ -212,6 +226,7 @@ Figures run(const Scenario& scenario) {
   if (scenario.evacuations > 0) {
     evacuate(fleet, out, tenancies(scenario.fleet, scenario.evacuations));
   }
+  if (scenario.notifications > 0) notify(fleet, out, scenario.notifications);
   if (!places.empty()) storm(fleet, out, scenario, places);
   if (scenario.restart) restart(fleet, out);
   const Fleet::Wrong wrong = fleet.wrong();

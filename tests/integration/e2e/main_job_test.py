@@ -83,7 +83,7 @@ class MainJob(EndToEnd):
         self.assertRegex("\n".join(lines), r" DEBUG reclaim\.nvme .*accepted by the drive")
 
     def check_what_was_measured(self, made):
-        """Told each 15 s."""
+        """Told within 15 s, for it is news."""
         first = r'\{host="%s",address="%s"\}' % (made.name, FIRST)
         for line in (r'reclaim_cleaning_duration_seconds_count\{.*sanitize_crypto.*released"\} 1',
                      r'reclaim_steps_total\{.*step="nvme.check_health".*\} 1',

@@ -44,7 +44,15 @@ JournalEntry moved(const std::string& from, const std::string& trigger, const st
 }
 
 FleetStatus look(const std::vector<HostState>& hosts) {
-  return fleet_status(hosts, kNow, kSilenceMs);
+  return fleet_status(hosts, kNow, kSilenceMs, 8);
+}
+
+TEST(FleetStatus, SaysWhenThereAreNearlyAsManyHostsAsMayBe) {
+  std::vector<HostState> hosts(5, host("c1"));
+  EXPECT_THAT(render(look(hosts), 0), Not(HasSubstr("hosts_max")));
+  hosts.push_back(host("c6"));
+  EXPECT_THAT(render(look(hosts), 0), HasSubstr("\n  6 hosts of 8: raise [redis] hosts_max, and "));
+  EXPECT_TRUE(look(hosts).healthy());
 }
 
 TEST(FleetStatus, AFleetThatIsWellNeedsNoAttention) {

@@ -63,8 +63,9 @@ class MemoryStore final : public Store, public Certificates, public MetricsTexts
   std::map<std::string, std::string> worker_texts;
   std::size_t certificates_read = 0;
   bool away = false;
-  std::string broken_host;  // only this one cannot be asked for
-  std::string forged_host;  // of this one nothing that is stored can be read
+  bool too_many_hosts = false;  // more than may be
+  std::string broken_host;      // only this one cannot be asked for
+  std::string forged_host;      // of this one nothing that is stored can be read
   int hosts_asked = 0;
   std::vector<std::string> loaded;
   std::size_t loads_under_way = 0;
@@ -72,8 +73,14 @@ class MemoryStore final : public Store, public Certificates, public MetricsTexts
 
   void hosts(Callback<std::vector<HostInfo>> done) override {
     hosts_asked += 1;
+    if (too_many_hosts) {
+      return queue_.push_back([done = std::move(done)] {
+        done(Error{Errc::limit, "raise [redis] hosts_max"});
+      });
+    }
     later(std::move(done), workers);
   }
+  void hosts_called(const std::string&, Callback<std::vector<std::string>>) override { never(); }
   void count_hosts(Callback<std::size_t> /*done*/) override { never(); }
   void load(const std::string& host, Callback<std::vector<Record>> done) override {
     loaded.push_back(host);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "state/base/host_names.h"
 #include "state/base/timers.h"
 #include "state/device/in_hand.h"
 #include "state/device/store.h"
@@ -24,6 +25,7 @@ class OnlyKicks final : public Store {
   bool away = false;
   bool too_many_hosts = false;  // more than are read
   int hosts_asked = 0;
+  int names_asked = 0;
   std::vector<std::string> told;
   std::vector<Kick> kicks;  // as `told`
 
@@ -38,6 +40,15 @@ class OnlyKicks final : public Store {
     hosts_asked += 1;
     if (too_many_hosts) return done(Error{Errc::limit, "too many hosts"});
     done(known);
+  }
+  void hosts_called(const std::string& name, Callback<std::vector<std::string>> done) override {
+    names_asked += 1;
+    if (away) return done(Error{Errc::unavailable, "Redis is away"});
+    std::vector<std::string> called;
+    for (const HostInfo& info : known) {
+      if (HostNames{info.host, info.nodes}.has(name)) called.push_back(info.host);
+    }
+    done(called);
   }
 
   void load(const std::string&, Callback<std::vector<Record>>) override { FAIL(); }

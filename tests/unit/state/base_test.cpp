@@ -1,4 +1,5 @@
 // The vocabulary everything else speaks.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>
@@ -59,6 +60,21 @@ TEST(HostNames, AFullNameBeginsWithTheHosts) {
        {"", "cmp1", "cmp1.", "cmp11.example.org", "storage.example.org", "localhost.localdomain"}) {
     EXPECT_FALSE(is_full_name_of(other, "cmp1")) << other;
   }
+}
+
+// An alias is what costs an entry in Redis: what the name itself tells is none.
+TEST(HostNames, AnAliasIsWhatTheNameDoesNotTell) {
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  EXPECT_THAT(hosts_by_name("cmp1"), ElementsAre("cmp1"));
+  EXPECT_THAT(hosts_by_name("CMP1.example.org"),
+              ElementsAre("CMP1.example.org", "cmp1.example.org", "cmp1"));
+  EXPECT_THAT(hosts_by_name(".org"), ElementsAre(".org"));
+  EXPECT_THAT((HostNames{"cmp1", {"cmp1", "cmp1.example.org"}}.aliases()), IsEmpty());
+  EXPECT_THAT((HostNames{"cmp1.example.org", {"cmp1.example.org"}}.aliases()), IsEmpty());
+  EXPECT_THAT((HostNames{"cmp1.example.org", {"cmp1"}}.aliases()), ElementsAre("cmp1"));
+  EXPECT_THAT((HostNames{"Cmp1", {"Cmp1", "Node-7", "node-7"}}.aliases()),
+              ElementsAre("cmp1", "node-7"));
 }
 
 TEST(Clock, WritesAndReadsBack) {
