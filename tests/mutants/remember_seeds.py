@@ -5,7 +5,8 @@ usage: tests/mutants/remember_seeds.py [BUILD]      default: build/test, with it
 
 A change of the conductor or of the simulation turns seeds into other worlds. A mutant that none of
 the remembered worlds catches any more is then looked for in every run, for minutes. Run this after
-such a change. What catches nothing is not written again.
+such a change. What catches nothing is not written again, and no world that fails without a fault:
+that is a defect of the code, and is named.
 """
 
 import json
@@ -52,6 +53,12 @@ def play(mutant):
     return name, found[2]
 
 
+def is_sound(build, seed):
+    """Whether the world holds without a fault."""
+    return subprocess.run([os.path.join(build, "tests/sim/sim"), "--seeds", seed, "1"],
+                          stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def main():
     build = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/test")
     if build in ("-h", "--help"):
@@ -61,6 +68,9 @@ def main():
         caught = dict(reversed(list(pool.map(play, mutants(build)))))
     worlds = {seed: name.removeprefix("mutant_") for name, seed in caught.items()
               if seed not in always}
+    for seed in [seed for seed in worlds if not is_sound(build, seed)]:
+        print(f"world {seed} fails without a fault: sim --seed {seed} --trace")
+        del worlds[seed]
     text = [line for line in lines_of(REMEMBERED) if line.startswith("#")]
     text += [f"{seed}  {worlds[seed]}" for seed in sorted(worlds, key=int)]
     with open(REMEMBERED, "w", encoding="utf-8") as stream:

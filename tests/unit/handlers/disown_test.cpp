@@ -35,7 +35,7 @@ struct Disown : ::testing::Test {
   }
   void look() {
     world->kick({0});
-    world->pass(10 * kMinuteMs);
+    world->pass(kHalfHourMs);
   }
   // Burned by a tenant, kept from being cleaned, and its entry is gone.
   void left_dirty() {
