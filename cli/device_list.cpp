@@ -137,8 +137,9 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   std::vector<Record> shown;
   std::size_t hidden = 0;
   bool good = true;
-  for (const std::string& host : *hosts) {
-    auto records = load_records(session, host);
+  auto loaded = load_each(session, *hosts);
+  if (!loaded) return complain(err, loaded.error());
+  for (auto& records : *loaded) {
     if (!records) {
       static_cast<void>(complain(err, records.error()));
       if (!is_of_what_is_stored(records.error())) return 1;

@@ -257,8 +257,8 @@ void check_worker(Session& session, Chart& chart) {
   const auto hosts =
       session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
   if (!hosts) return chart.error("worker", hosts.error().what, "look at Redis' own log");
-  const auto hosts_max = static_cast<std::size_t>(session.settings().hosts_max);
-  if (const std::string many = crowded("hosts", hosts->size(), hosts_max); !many.empty()) {
+  const std::string many = crowded("hosts", hosts->size(), session.settings().hosts_max);
+  if (!many.empty()) {
     chart.warning("hosts", many,
                   "raise [redis] hosts_max; `reclaim host delete` takes out one that is gone");
   }

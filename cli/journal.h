@@ -1,7 +1,6 @@
 // The journal of a host, read from a moment on, or from where one stopped. Thread: the session's.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,6 @@
 
 namespace reclaim::cli {
 
-inline constexpr std::size_t kJournalEntriesAtOnce = 500;
-
 // Where the entries of a moment begin, for journal_behind().
 [[nodiscard]] std::string journal_id(WallMs since);
 
@@ -19,5 +16,13 @@ inline constexpr std::size_t kJournalEntriesAtOnce = 500;
 // most: a journal keeps about 10,000. Fails where Redis cannot be read.
 [[nodiscard]] Result<JournalPage> journal_behind(Session& session, const std::string& host,
                                                  const std::string& after);
+
+struct JournalPlace {
+  std::string host;
+  std::string after;
+};
+// The same of many places, many at a time; in their order.
+[[nodiscard]] std::vector<Result<JournalPage>> journals_behind(
+    Session& session, const std::vector<JournalPlace>& places);
 
 }  // namespace reclaim::cli

@@ -21,6 +21,14 @@ Result<std::vector<Record>> load_records(Session& session, const std::string& ho
       [&](auto done) { (*store)->load(host, std::move(done)); });
 }
 
+Result<std::vector<Result<std::vector<Record>>>> load_each(Session& session,
+                                                           const std::vector<std::string>& hosts) {
+  auto store = session.store();
+  if (!store) return std::move(store).error();
+  return session.wait_each<std::vector<Record>>(
+      hosts.size(), [&](std::size_t i, auto done) { (*store)->load(hosts[i], std::move(done)); });
+}
+
 Result<std::vector<HostInfo>> known_hosts(Session& session) {
   auto store = session.store();
   if (!store) return std::move(store).error();

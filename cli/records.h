@@ -12,6 +12,9 @@ namespace reclaim::cli {
 // Empty: this host.
 [[nodiscard]] std::string or_this_host(const Session& session, const std::string& host);
 [[nodiscard]] Result<std::vector<Record>> load_records(Session& session, const std::string& host);
+// Of each of these hosts, in their order, many at a time. An error: Redis is not reached at all.
+[[nodiscard]] Result<std::vector<Result<std::vector<Record>>>> load_each(
+    Session& session, const std::vector<std::string>& hosts);
 // Every host that ever announced itself.
 [[nodiscard]] Result<std::vector<HostInfo>> known_hosts(Session& session);
 // Whether an operator's word means this device: its PCI address, with or without the domain 0000,

@@ -38,7 +38,7 @@ Result<RedisStore*> Session::store() {
   if (!store_) {
     RedisStoreOptions options;
     options.redis = settings_.redis;
-    options.hosts_max = static_cast<std::size_t>(settings_.hosts_max);
+    options.hosts_max = settings_.hosts_max;
     auto store = RedisStore::create(loop_.raw(), std::move(options), clock_, log_);
     if (!store) return std::move(store).error();
     store_ = std::move(store).value();

@@ -25,72 +25,56 @@ constexpr int kAttentionExit = 3;
 // Of each host what its journal has of the last day, so that a watch reads only what is new.
 using Journals = std::map<std::string, JournalPage>;
 
-// Of one host, of whose journal `known` is what was read before and `page` what follows.
-Status read_on(Session& session, const std::string& host, Result<JournalPage> page,
-               JournalPage& known) {
-  if (!page) return std::move(page).error();
+Status read_journals(Session& session, std::vector<HostState>& hosts, Journals& journals) {
   const std::int64_t since_ms = session.clock().now().wall.ms - kDayMs;
-  std::erase_if(known.entries,
-                [since_ms](const JournalEntry& entry) { return entry.at.ms < since_ms; });
-  const auto keep = [&known](JournalPage& more) {
-    std::move(more.entries.begin(), more.entries.end(), std::back_inserter(known.entries));
-    known.last_id = std::move(more.last_id);
-  };
-  const bool last = page->entries.size() < kJournalEntriesAtOnce;
-  keep(*page);
-  if (last) return Ok{};
-  auto behind = journal_behind(session, host, known.last_id);
-  if (!behind) return std::move(behind).error();
-  keep(*behind);
-  return Ok{};
-}
-
-Status read_journals(Session& session, RedisStore& store, std::vector<HostState>& hosts,
-                     Journals& journals) {
-  const WallMs since{session.clock().now().wall.ms - kDayMs};
+  std::vector<JournalPlace> places;
   for (const HostState& host : hosts) {
-    JournalPage& journal = journals[host.info.host];
-    if (journal.last_id.empty()) journal.last_id = journal_id(since);
+    const std::string& last_id = journals[host.info.host].last_id;
+    places.push_back({host.info.host, last_id.empty() ? journal_id(WallMs{since_ms}) : last_id});
   }
-  auto pages = session.wait_each<JournalPage>(hosts.size(), [&](std::size_t i, auto done) {
-    const std::string& host = hosts[i].info.host;
-    store.read_journal(host, journals[host].last_id, kJournalEntriesAtOnce, std::move(done));
-  });
+  auto behind = journals_behind(session, places);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    JournalPage& journal = journals[hosts[i].info.host];
-    if (auto read = read_on(session, hosts[i].info.host, std::move(pages[i]), journal); !read) {
-      if (!is_of_what_is_stored(read.error())) return std::move(read).error();
-      hosts[i].unreadable = read.error().what;
+    JournalPage& known = journals[hosts[i].info.host];
+    if (behind[i]) {
+      std::erase_if(known.entries,
+                    [since_ms](const JournalEntry& entry) { return entry.at.ms < since_ms; });
+      std::move(behind[i]->entries.begin(), behind[i]->entries.end(),
+                std::back_inserter(known.entries));
+      known.last_id = std::move(behind[i]->last_id);
+    } else if (is_of_what_is_stored(behind[i].error())) {
+      hosts[i].unreadable = behind[i].error().what;
+    } else {
+      return behind[i].error();
     }
-    hosts[i].journal = journal.entries;
+    hosts[i].journal = known.entries;
   }
   return Ok{};
 }
 
 // Without the journals where `journals` is null.
 Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) {
-  auto store = session.store();
-  if (!store) return std::move(store).error();
   auto infos = known_hosts(session);
   if (!infos) return std::move(infos).error();
-  auto records = session.wait_each<std::vector<Record>>(
-      infos->size(),
-      [&](std::size_t i, auto done) { (*store)->load((*infos)[i].host, std::move(done)); });
+  std::vector<std::string> names;
+  for (const HostInfo& info : *infos) names.push_back(info.host);
+  auto records = load_each(session, names);
+  if (!records) return std::move(records).error();
   std::vector<HostState> hosts;
   hosts.reserve(infos->size());
   for (std::size_t i = 0; i < infos->size(); ++i) {
     HostState host{std::move((*infos)[i]), {}, {}};
-    if (records[i]) {
-      host.records = *std::move(records[i]);
-    } else if (is_of_what_is_stored(records[i].error())) {
-      host.unreadable = records[i].error().what;
+    Result<std::vector<Record>>& loaded = (*records)[i];
+    if (loaded) {
+      host.records = *std::move(loaded);
+    } else if (is_of_what_is_stored(loaded.error())) {
+      host.unreadable = loaded.error().what;
     } else {
-      return std::move(records[i]).error();
+      return loaded.error();
     }
     hosts.push_back(std::move(host));
   }
   if (journals != nullptr) {
-    if (Status read = read_journals(session, **store, hosts, *journals); !read) return read.error();
+    if (Status read = read_journals(session, hosts, *journals); !read) return read.error();
   }
   return hosts;
 }
@@ -106,7 +90,7 @@ Result<int> show(Session& session, const StatusOptions& options, Journals& journ
   }
   const FleetStatus status =
       fleet_status(*fleet, session.clock().now().wall, worker_silence_max_ms(session.settings()),
-                   static_cast<std::size_t>(session.settings().hosts_max));
+                   session.settings().hosts_max);
   if (options.view.format == Format::table && options.view.columns.empty()) {
     if (options.watch) out << "\x1b[H\x1b[2J";
     out << render(status, options.view.width) << std::flush;

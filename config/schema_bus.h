@@ -295,8 +295,8 @@ inline constexpr std::array kBusOptions = {
     kRedis.option<&Settings::hosts_max>(
         {.name = "hosts_max",
          .fallback = "10000",
-         .help = "The most hosts that may share this Redis: past them, whoever lists all hosts "
-                 "gets an error, because any host's login may invent names. Each worker holds two "
+         .help = "The most hosts that may share this Redis. With more, a list of all hosts is an "
+                 "error, because any host's login may invent names. Each worker holds two "
                  "connections, so Redis' own maxclients (10000 unless it is set there) must be "
                  "above twice the number of hosts. `reclaim doctor` and `reclaim status` warn at "
                  "three quarters of either.",

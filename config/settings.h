@@ -3,6 +3,7 @@
 // Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -91,7 +92,7 @@ struct Settings {
   NotifyOptions notify;                // what is told on the bus
   listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;
-  int hosts_max = 10'000;  // that share this Redis
+  std::size_t hosts_max = 10'000;  // that share this Redis
   bool require_persistence = false;
   LoginGroups logins;
   placement::Options placement;

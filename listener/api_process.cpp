@@ -38,7 +38,7 @@ class ApiProcess final {
               fmt::format("reclaim {} starting to answer the device API", kVersion));
     RedisStoreOptions redis;
     redis.redis = settings_.redis;
-    redis.hosts_max = static_cast<std::size_t>(settings_.hosts_max);
+    redis.hosts_max = settings_.hosts_max;
     auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
     if (!store) return std::move(store).error();
     store_ = std::move(store).value();

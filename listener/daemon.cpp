@@ -90,7 +90,7 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
 
   RedisStoreOptions redis;
   redis.redis = settings_.redis;
-  redis.hosts_max = static_cast<std::size_t>(settings_.hosts_max);
+  redis.hosts_max = settings_.hosts_max;
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
   std::optional<OrderKey> of_orders;

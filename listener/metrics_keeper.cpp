@@ -67,7 +67,7 @@ void MetricsKeeper::keep() {
   const std::string text = metrics_.text(now.totals, now.records);
   if (is_news(now) || ++quiet_ > kQuietMax) {
     quiet_ = 0;
-    // While Redis is away there is nobody to tell, and the next ones say all of it.
+    // What is lost while Redis is away, the next text has.
     texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
   }
   if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);

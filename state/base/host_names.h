@@ -31,7 +31,7 @@ struct HostNames {
   std::string host;
   std::vector<std::string> nodes;
 
-  // Those by which nobody finds the host who knows no more than the name, in small letters.
+  // The names, in small letters, that hosts_by_name() does not lead from to the host.
   [[nodiscard]] std::vector<std::string> aliases() const;
 
   [[nodiscard]] bool has(std::string_view name) const {

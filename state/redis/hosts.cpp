@@ -91,8 +91,8 @@ void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
   });
 }
 
-// A login that an earlier docs/redis.md gave may not: a notification by such a name is then
-// nobody's, and what it tells waits for the periodic survey.
+// A login that an earlier docs/redis.md gave may not. A notification by such a name then kicks no
+// host, and what it tells waits for the periodic survey.
 void RedisStore::announce_aliases(const HostInfo& info) {
   const std::vector<std::string> aliases = HostNames{info.host, info.nodes}.aliases();
   if (aliases.empty()) return;

@@ -31,7 +31,7 @@ class SurfacesTest : public NvmeFixture {
     request.enrolment = enrolment;
     request.method = method;
     request.accept_found = accept_found_;
-    request.timeout_ms = 300'000;
+    request.timeout_ms = step_timeout_ms_;
     return drive_->run_step(
         request, [this](EraseProgress p) { progress_.push_back(p); }, stop_);
   }
@@ -84,6 +84,7 @@ class SurfacesTest : public NvmeFixture {
                                                   [](const StepFinding& f) { return f.reset; }));
   }
   bool accept_found_ = false;
+  std::int64_t step_timeout_ms_ = 300'000;
 };
 
 }  // namespace reclaim::nvme
