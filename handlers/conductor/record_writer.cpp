@@ -5,10 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "handlers/conductor/error_facts.h"
 #include "state/base/check.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
+namespace {
+
+// What it says of Placement was read right before, and is old by the next try.
+bool is_dated(const RecordChange& change) {
+  return change.entry.trigger == to_string(Trigger::handed_over);
+}
+
+}  // namespace
 
 void RecordWriter::save_note(const Record& noted, std::string trigger, std::string why,
                              std::string detail, IfUnsaved if_unsaved,
@@ -47,6 +56,10 @@ void RecordWriter::save_failed(const PciAddress& address, RecordChange change, c
   Device& device = devices_.at(address);
   if (error.code == Errc::conflict) return settle_conflict(address, change);
   device.may_be_saved = device.may_be_saved || error.code == Errc::unknown;
+  if (is_dated(change)) {
+    if (device.may_be_saved) return settle_later(address, std::move(change));
+    return decide_again(address, error.what);
+  }
   if (!is_busy(device.record.stage) && !device.may_be_saved &&
       change.if_unsaved == IfUnsaved::given_up) {
     // Nothing is under way: the next survey finds the same again. An operator says it only once,
@@ -86,6 +99,7 @@ void RecordWriter::settle_conflict(const PciAddress& address, RecordChange chang
       change.saved();
       return settled_(address);
     }
+    if (is_dated(change)) return decide_again(address, "another client wrote its record in Redis");
     if (stored != records->end() && (!readable || stored->epoch >= change.next.epoch)) {
       return overwrite(address, *stored, change);
     }
@@ -98,6 +112,14 @@ void RecordWriter::settle_conflict(const PciAddress& address, RecordChange chang
       if (!context_.stopping) save_again(address, change);
     });
   });
+}
+
+void RecordWriter::decide_again(const PciAddress& address, const std::string& why) {
+  const std::uint64_t epoch = context_.record_of(address).epoch;
+  let_go(address);
+  context_.answer_later(address, epoch, Trigger::release_conflict,
+                        said(fmt::format("its record could not be written at once: {}", why)));
+  settled_(address);
 }
 
 void RecordWriter::save_again(const PciAddress& address, RecordChange change) {

@@ -41,7 +41,9 @@ class RecordWriter final {
   // The same, with what the record is going to be: from now on it goes by that.
   void decide(const PciAddress& address, const Record& next);
   void let_go(const PciAddress& address);
-  // Of a device that is being cleaned each save is tried again.
+  // Of a device that is being cleaned each save is tried again; but a hand-over is decided again,
+  // because what Placement said right before it is old by then, and nothing is written to Placement
+  // that would be refused for it.
   void save(const PciAddress& address, RecordChange change);
   // What changed of a device that stays in its stage; why and detail are the journal's.
   void save_note(
@@ -59,6 +61,7 @@ class RecordWriter final {
   void save_failed(const PciAddress& address, RecordChange change, const Error& error);
   void settle_conflict(const PciAddress& address, RecordChange change);
   void save_again(const PciAddress& address, RecordChange change);
+  void decide_again(const PciAddress& address, const std::string& why);
   void settle_later(const PciAddress& address, RecordChange change);
   void overwrite(const PciAddress& address, const Record& stored, RecordChange change);
   void lose_lock(const PciAddress& address);

@@ -146,6 +146,14 @@ unit_mutant(handed_over_unread conductor handlers/conductor/release.cpp
   LateWrites.WhatIsHandedOver*
   "Cyborg's agent is told that a drive is clean that a tenant has had meanwhile"
   [[        if (stands) return]] [[        if (stands || !view->inventories.empty()) return]])
+unit_mutant(no_write_is_no_tenant conductor handlers/survey/unseen.cpp *ReadersOfCyborg.*
+  "a tenant of Cyborg's who loads firmware and writes nothing leaves the drive on offer"
+  [[    return now.host_reads == *record.certified_host_reads ||]] [[    return true ||]])
+unit_mutant(handed_over_as_it_was conductor handlers/conductor/record_writer.cpp
+  HandedOver.WhatRedisTakesLate*
+  "what Placement said before Redis was away counts as clean when Redis is back"
+  [[  return change.entry.trigger == to_string(Trigger::handed_over);]]
+  [[  return change.entry.trigger == to_string(Trigger::handed_over) && change.next.epoch == 0;]])
 unit_mutant(arqs_take_the_tenants_name conductor state/device/step.cpp ForgedBinding.*
   "the certificate of an erasure names an instance that never was, in its tenant's place"
   [[facts.instance_source == InstanceSource::arq && !record]]

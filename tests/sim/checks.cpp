@@ -289,6 +289,7 @@ void World::check_saved(const Record& record) {
   if (!record.certificate_id.empty() && !disk.certificates.contains(record.certificate_id)) {
     certificates_owed_.insert(record.certificate_id);
   }
+  if (record.handed_over) certificates_handed_over_.insert(record.certificate_id);
   check_heard(record);
   if (!options_.scripted) remember_record(record);
   chaos_at(record);
@@ -372,10 +373,9 @@ void World::check_certificate(const std::string& json_text) {
     slot_at(*address).withheld_ms = verified->second;
     return;
   }
-  // What is left to Cyborg's agent to un-reserve is released by being recorded so.
-  const Record* saved = address ? last_known(*address) : nullptr;
-  const bool handed_over =
-      saved != nullptr && saved->handed_over && saved->certificate_id == certificate->id;
+  // What is left to Cyborg's agent to un-reserve is released by being recorded so, whoever replaces
+  // that record.
+  const bool handed_over = certificates_handed_over_.contains(certificate->id);
   if (verified == certificates_verified_ms_.end() || !address ||
       (!handed_over && placement.offered_ms(slot_at(*address).provider_name) < verified->second)) {
     fail("a certificate of a release that did not happen: " + certificate->id);

@@ -351,9 +351,6 @@ sim_unwatched_mutant(handed_over_is_had_by_nobody handlers/survey/admission.cpp
   "Cyborg's agent is told that a drive is clean which a tenant had since it was cleaned"
   [[hold != Hold::dirty &&
       doubt_of_hold(record, ledger, sighting).empty() &&]] [[hold != Hold::dirty &&]])
-sim_unwatched_mutant(no_write_is_no_tenant handlers/survey/unseen.cpp
-  "a tenant of Cyborg's who loads firmware and writes nothing leaves the drive on offer"
-  [[    return now.host_reads == *record.certified_host_reads ||]] [[    return true ||]])
 
 # What is sent faster than a survey looks.
 sim_floods_mutant(given_back_into_maintenance handlers/conductor/own_reservation.cpp

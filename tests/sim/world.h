@@ -442,9 +442,10 @@ class World final {
     std::int64_t from_ms = 0;
     std::int64_t until_ms = 0;  // 0: it lives
   };
-  std::map<std::string, Gone> lives_;        // of instances that had a device here, by UUID
-  std::vector<Kick> waiting_;                // for a worker, at the broker
-  std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
+  std::map<std::string, Gone> lives_;               // of instances that had a device here, by UUID
+  std::vector<Kick> waiting_;                       // for a worker, at the broker
+  std::set<std::string> certificates_owed_;         // ids in records; Redis forgetting them excuses
+  std::set<std::string> certificates_handed_over_;  // ids in records that hand one over
 };
 
 }  // namespace reclaim::sim

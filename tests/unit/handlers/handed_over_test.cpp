@@ -149,6 +149,32 @@ TEST_F(HandedOver, ATenantWhoComesEndsIt) {
   EXPECT_FALSE(world.record().handed_over);
 }
 
+// Redis is away when it is handed over, and a tenant comes and goes meanwhile: what was read before
+// him does not make it clean.
+TEST_F(HandedOver, WhatRedisTakesLateIsReadAgain) {
+  start_with_agent();
+  world.tenancy_begins();
+  look();
+  world.tenancy_ends();
+  world.kick({0});
+  for (int i = 0; i < 100'000 && world.record().stage != Stage::releasing; ++i) world.pass(1);
+  ASSERT_EQ(world.record().stage, Stage::releasing);
+  world.store.set_away(true);
+  world.pass(kMinuteMs);
+  world.placement.set_reserved_by(Offered::by_cyborg, world.provider().row.uuid, 0);
+  world.tenancy_begins();
+  look();
+  world.tenancy_ends();
+  world.store.set_away(false);
+  for (int i = 0; i < 10'000 && world.erases < 2; ++i) {
+    world.pass(100);
+    ASSERT_FALSE(told().clean && world.erases < 2);
+  }
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 2U);
+  EXPECT_TRUE(told().clean);
+}
+
 // Redis takes no record of him, so that the last one is of before he came.
 TEST_F(HandedOver, ATenantWhomNoRecordTellsOfIsNotToldAsClean) {
   start_with_agent();
