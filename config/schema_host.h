@@ -272,7 +272,8 @@ inline constexpr std::array kHostOptions = {
                      .type = OptionType::list,
                      .fallback = "0,5,30",
                      .help = "Seconds after an event at which to look, for some events come before "
-                             "the allocation is gone."}),
+                             "the allocation is gone. A deletion's later looks are left out where "
+                             "the first finds that the instance has no device here."}),
     kReclaim.option<&Settings::nvme, &nvme::Options::sysfs_root>(
         {.name = "sysfs_root", .fallback = "/sys", .help = "Where sysfs is.", .form = Form::path}),
     kReclaim.option<&Settings::nvme, &nvme::Options::dev_root>({.name = "dev_root",

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kGuardsAgainMs = 2'500;
 constexpr std::uint32_t kWaitsDoubledMax = 8;
+constexpr std::size_t kDeletedMax = 300;    // between two surveys; of more, each is looked for
 constexpr std::int64_t kToldAgainMs = 100;  // Nova says the same twice, versioned and legacy
 
 // Nova's, as its versioned notification has it.
@@ -224,6 +225,9 @@ void Conductor::take(const Kick& kick) {
                             {{"instance", kick.instance}});
   }
   look_again_at(kick.instance);
+  if (event_of(kick.reason) == "instance.delete.end" && deleted_.size() < kDeletedMax) {
+    deleted_.insert(kick.instance);
+  }
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
   const bool told_again = is_told_again(kick);
   // What such a message is about was freed before it was sent, or is freed without another one:
@@ -263,11 +267,27 @@ bool Conductor::names_no_host(const Kick& kick) {
 }
 
 bool Conductor::may_have_had_a_device(const std::string& instance) const {
-  return heard_.knows(instance) ||
-         std::any_of(devices_.begin(), devices_.end(), [&instance](const auto& each) {
-           const Record& record = each.second.record;
-           return record.instance == instance || record.migration == instance;
-         });
+  return heard_.knows(instance) || is_on_record(instance);
+}
+
+bool Conductor::is_on_record(const std::string& instance) const {
+  return std::any_of(devices_.begin(), devices_.end(), [&instance](const auto& each) {
+    const Record& record = each.second.record;
+    return record.instance == instance || record.migration == instance;
+  });
+}
+
+// Most instances have no device of ours. One look after the deletion shows that: no later one could
+// find more.
+void Conductor::forget_the_deviceless(const Survey& survey) {
+  std::set<std::string> tenants;
+  for (const auto& [address, sighting] : survey.sightings) {
+    if (!sighting.view) continue;
+    tenants.insert(sighting.view->consumers.begin(), sighting.view->consumers.end());
+  }
+  for (const std::string& instance : survey_.deleted) {
+    if (!tenants.contains(instance) && !is_on_record(instance)) schedule_.settle(instance);
+  }
 }
 
 // The survey of the first is the second's too.

@@ -343,6 +343,7 @@ void Conductor::look_around() {
   const Now now = ports_.clock.now();
   survey_.began = now.mono;
   survey_.began_at = now.wall;
+  survey_.deleted = std::exchange(deleted_, {});
   cyborg_.survey_begins();
   SurveyRequest request;
   request.unsettled = std::exchange(unsettled_, {});
@@ -405,6 +406,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
   survey_.shared_serial_numbers = std::move(survey->shared_serial_numbers);
   survey_.not_ours = false;
   arqs_.know_devices(*survey);
+  forget_the_deviceless(*survey);
   for (const auto& [address, sighting] : survey->sightings) {
     const auto known = epochs.find(address);
     const auto epoch = known == epochs.end() ? std::nullopt : std::optional(known->second);

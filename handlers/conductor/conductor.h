@@ -131,6 +131,8 @@ class Conductor final {
   [[nodiscard]] bool says_nothing_new(const Kick& kick) const;
   [[nodiscard]] static bool names_no_host(const Kick& kick);
   [[nodiscard]] bool may_have_had_a_device(const std::string& instance) const;
+  [[nodiscard]] bool is_on_record(const std::string& instance) const;
+  void forget_the_deviceless(const Survey& survey);
   void look_at_once(const Kick& kick, bool newly_begun);
   void add_heard(const PciAddress& address, Event& event);
   [[nodiscard]] bool is_over(const PciAddress& address, const Event& event) const;
@@ -193,7 +195,8 @@ class Conductor final {
     std::string instance;
     std::string event;
     MonoMs at;
-  } last_told_;            // by a kick
+  } last_told_;                    // by a kick
+  std::set<std::string> deleted_;  // instances, told of since the last survey began
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;
   std::string survey_problem_;

@@ -79,8 +79,9 @@ struct LastSurvey {
   WallMs began_at;
   std::vector<SeenDrive> seen_drives;
   std::set<std::string> shared_serial_numbers;
-  bool gone_through = false;  // one of this run
-  bool not_ours = false;      // these are another machine's books: nothing is done
+  std::set<std::string> deleted;  // instances, told of before it began and after the one before
+  bool gone_through = false;      // one of this run
+  bool not_ours = false;          // these are another machine's books: nothing is done
 };
 
 // After something moved: until the survey that tells what.

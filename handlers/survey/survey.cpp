@@ -50,8 +50,8 @@ struct Surveyor::Run {
   bool listed = false;
   std::set<PciAddress> others;                          // that are looked at besides the drives
   std::optional<std::vector<nvme::DriveFacts>> drives;  // when the look is over
-  MonoMs looked;
-  std::uint64_t doubts = 0;  // when it began
+  MonoMs looked;                                        // when it began: its answers are that old
+  std::uint64_t doubts = 0;                             // when it began
   MonoMs began;
   std::vector<std::pair<PciAddress, placement::ProviderRow>> wanted;  // providers to be told of
   std::vector<std::pair<PciAddress, std::string>> to_read;            // address, provider UUID
@@ -90,11 +90,11 @@ void Surveyor::fail(const std::shared_ptr<Run>& run, Error error) {
 }
 
 void Surveyor::look(const std::shared_ptr<Run>& run) {
+  run->looked = clock_.now().mono;
   drives_.discover(run->others, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
     if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
     run->drives = std::move(drives).value();
-    run->looked = clock_.now().mono;
-    join(run);
+    join(run, false);
   });
 }
 
@@ -115,14 +115,14 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
     run->survey.sightings[address].address = address;
   }
   run->listed = true;
-  join(run);
+  // Because Placement was slow: a look that is slow itself would be as old again.
+  join(run, clock_.now().mono.ms - run->looked.ms > kLookStandsMs);
 }
 
-void Surveyor::join(const std::shared_ptr<Run>& run) {
+void Surveyor::join(const std::shared_ptr<Run>& run, bool again) {
   if (!run->done || !run->listed || !run->drives) return;
   // What Placement lists for the first time may be of another class, which was not looked at.
   for (const nvme::DriveFacts& drive : *run->drives) run->others.insert(drive.address);
-  bool again = clock_.now().mono.ms - run->looked.ms > kLookStandsMs;
   for (const auto& [address, sighting] : run->survey.sightings) {
     again = run->others.insert(address).second || again;
   }

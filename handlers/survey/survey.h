@@ -132,7 +132,7 @@ class Surveyor final {
   struct Run;
   void look(const std::shared_ptr<Run>& run);
   void on_tree(const std::shared_ptr<Run>& run, placement::Tree tree);
-  void join(const std::shared_ptr<Run>& run);
+  void join(const std::shared_ptr<Run>& run, bool again);
   void on_drives(const std::shared_ptr<Run>& run, std::vector<nvme::DriveFacts> drives);
   void recall(const std::shared_ptr<Run>& run, const std::vector<std::string>& on_root);
   void read_on(const std::shared_ptr<Run>& run);

@@ -20,12 +20,13 @@ constexpr std::chrono::milliseconds kStopHeardWithin{50};
 
 // What of the host's guests has it, by the guards that would refuse a claim; what cannot be read
 // tells nothing here. Only a vfio driver lets a process have it, and that look is the dearer one.
-std::string guest_of(const Options& options, const PciAddress& address) {
+std::string guest_of(const Options& options, const PciAddress& address,
+                     const std::shared_ptr<HostLook>& host) {
   const auto sys = read_drive(options.sysfs_root, address);
   if (!sys) return {};
   ClaimRequest request;
   request.address = address;
-  const GuardContext context{options, request, *sys};
+  const GuardContext context{.options = options, .request = request, .drive = *sys, .host = host};
   for (const Guard guard : {guard_libvirt_domain, guard_vfio_open}) {
     if (guard == guard_vfio_open && sys->driver == "nvme") continue;
     const GuardResult seen = guard(context);
@@ -36,12 +37,13 @@ std::string guest_of(const Options& options, const PciAddress& address) {
 
 // A function that is not an NVMe controller, if it is there.
 void look_at_other(const Options& options, const MayBeAsked& may_be_asked, bool on_thread,
-                   const PciAddress& address, std::vector<DriveFacts>& found) {
+                   const PciAddress& address, const std::shared_ptr<HostLook>& host,
+                   std::vector<DriveFacts>& found) {
   const auto sys = read_drive(options.sysfs_root, address);
   if (!sys) return;
   DriveFacts facts = facts_of(*sys);
   if (may_be_asked != nullptr && may_be_asked(facts)) {
-    if (!on_thread) facts.guest = guest_of(options, address);
+    if (!on_thread) facts.guest = guest_of(options, address, host);
   } else {
     facts.problem = "it is not an NVMe controller";
   }
@@ -78,7 +80,8 @@ void Discovery::begin(const PciAddress& address) {
 
 // What is told of a drive without asking it; nothing of one that is gone.
 std::optional<DriveFacts> Discovery::from_sysfs(
-    const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads) {
+    const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
+    const std::shared_ptr<HostLook>& host) {
   auto facts = look_at_drive(options_, address, false);
   if (!facts && facts.error().code == Errc::not_found) return std::nullopt;
   if (!facts) {
@@ -97,7 +100,7 @@ std::optional<DriveFacts> Discovery::from_sysfs(
     facts->problem += "no [nvme] device_spec entry matches it: it is not asked anything";
     return *std::move(facts);
   }
-  facts->guest = guest_of(options_, address);
+  facts->guest = guest_of(options_, address, host);
   if (!facts->problem.empty()) return *std::move(facts);
   if (!looks_.contains(address)) begin(address);
   facts->problem = fmt::format(
@@ -129,14 +132,15 @@ Result<std::vector<DriveFacts>> Discovery::look(
   });
   const auto functions = list_nvme_functions(options_.sysfs_root);
   if (!functions) return functions.error();
+  const auto host = std::make_shared<HostLook>();
   std::vector<DriveFacts> found;
   for (const PciAddress& other : others) {
     if (!std::binary_search(functions->begin(), functions->end(), other)) {
-      look_at_other(options_, may_be_asked_, on_threads.contains(other), other, found);
+      look_at_other(options_, may_be_asked_, on_threads.contains(other), other, host, found);
     }
   }
   for (const PciAddress& address : *functions) {
-    if (auto facts = from_sysfs(address, on_threads)) found.push_back(*std::move(facts));
+    if (auto facts = from_sysfs(address, on_threads, host)) found.push_back(*std::move(facts));
   }
   if (!wait_for_all(stop)) return Error{Errc::cancelled, "stopped while looking at the drives"};
   std::erase_if(found, [this](DriveFacts& facts) {

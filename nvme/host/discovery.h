@@ -18,6 +18,8 @@
 
 namespace reclaim::nvme {
 
+class HostLook;
+
 class Discovery final {
  public:
   // `clock` outlives the object. Without `may_be_asked` all drives are asked.
@@ -37,7 +39,8 @@ class Discovery final {
  private:
   struct Look;
   [[nodiscard]] std::optional<DriveFacts> from_sysfs(
-      const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads);
+      const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
+      const std::shared_ptr<HostLook>& host);
   void begin(const PciAddress& address);
   [[nodiscard]] bool wait_for_all(StopFlag& stop) const;
 

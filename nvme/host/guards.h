@@ -3,11 +3,13 @@
 // drive thread's or the scan's.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "nvme/controller/facts.h"
+#include "nvme/host/host_look.h"
 #include "nvme/host/sysfs.h"
 #include "nvme/options.h"
 #include "state/base/result.h"
@@ -21,6 +23,9 @@ struct GuardContext {
   // An unmanaged drive that has yet to be taken over: it need not be bound to nvme.
   bool to_take_over = false;
   std::string_view thing = "drive";  // what the messages of guards on any function call it
+  // What is read of the host's guests and processes. One look of many drives shares it; each new
+  // context is a new look.
+  std::shared_ptr<HostLook> host = std::make_shared<HostLook>();
 };
 
 struct GuardResult;
@@ -83,9 +88,7 @@ struct GuardResult {
 // The error of a refusal: "guard mounted: /dev/nvme0n1p1 is mounted on /srv; …".
 [[nodiscard]] Error refusal(const GuardResult& result);
 
-// For guards' own use. The name of the node a path leads to, by links of udev's too; "" for what is
-// not below /dev.
-[[nodiscard]] std::string node_behind(const Options& options, const std::string& path);
+// For guards' own use.
 [[nodiscard]] GuardResult passes(std::string_view guard, std::string detail);
 [[nodiscard]] GuardResult refuses(std::string_view guard, Errc code, std::string detail);
 

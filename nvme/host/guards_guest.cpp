@@ -1,32 +1,21 @@
 // Guards on guests: libvirt's domains and processes that hold the drive open.
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
+#include <string_view>
 
-#include "nvme/host/domain_xml.h"
 #include "nvme/host/guards.h"
-#include "state/base/text.h"
+#include "nvme/host/host_look.h"
 
 namespace reclaim::nvme {
 namespace {
-
-constexpr std::size_t kDomainBytesMax = 8U << 20U;
-constexpr std::size_t kNameBytesMax = 256;
-
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
 
 bool is_ours(const SysDrive& drive, const std::string& node) {
   const auto devices = drive.block_devices();
@@ -35,128 +24,67 @@ bool is_ours(const SysDrive& drive, const std::string& node) {
 }
 
 // What a domain has of the drive: "the PCI function", "the disk /dev/…", or "".
-std::string what_it_names(const GuardContext& context, const DomainDevices& devices) {
-  for (const PciAddress& function : devices.functions) {
-    if (function == context.drive.address) return "the PCI function";
+std::string what_it_names(const SysDrive& drive, const Domain& domain) {
+  for (const PciAddress& function : domain.devices->functions) {
+    if (function == drive.address) return "the PCI function";
   }
-  for (const std::string& node : devices.nodes) {
-    if (is_ours(context.drive, node_behind(context.options, node))) return node;
+  for (std::size_t i = 0; i < domain.nodes.size(); ++i) {
+    if (is_ours(drive, domain.nodes[i])) return domain.devices->nodes[i];
   }
   return {};
 }
 
-std::optional<GuardResult> look_at_domain(const GuardContext& context, const std::string& path) {
-  auto text = read_file(path, kDomainBytesMax);
-  // Undefined while we looked: gone is as good as never there.
-  if (!text && text.error().code == Errc::not_found) return std::nullopt;
-  auto devices = text ? parse_domain(*text) : Result<DomainDevices>(text.error());
-  if (!devices) {
-    return refuses("libvirt_domain", Errc::refused,
-                   fmt::format("{} may name the {} and cannot be read: {}", path, context.thing,
-                               devices.error().what));
-  }
-  const std::string named = what_it_names(context, *devices);
-  if (named.empty()) return std::nullopt;
-  return refuses("libvirt_domain", Errc::busy,
-                 fmt::format("libvirt domain {} names {} ({}); it must be gone first",
-                             devices->name, named, path));
+GuardResult unreadable(const GuardContext& context, const Domain& domain) {
+  return refuses("libvirt_domain", Errc::refused,
+                 fmt::format("{} may name the {} and cannot be read: {}", domain.path,
+                             context.thing, domain.devices.error().what));
 }
 
-// What is looked for among the open files of processes. A node may be open under any name: a
-// container has nodes of its own, and names in other mount namespaces say nothing.
+GuardResult unlisted(const GuardContext& context, const DomainFolder& folder) {
+  if (folder.error->code == Errc::not_found) {
+    return refuses("libvirt_domain", Errc::refused,
+                   fmt::format("{} does not exist, so that whether a domain names the {} cannot be "
+                               "known: start libvirt, name in [reclaim] libvirt_dirs where it "
+                               "keeps its domains (in a container's volumes, perhaps), or say none "
+                               "there",
+                               folder.path, context.thing));
+  }
+  return refuses("libvirt_domain", Errc::refused,
+                 fmt::format("{}; whether a domain names the {} cannot be known",
+                             folder.error->what, context.thing));
+}
+
+// What is looked for among the open files of processes.
 struct Wanted {
-  std::vector<std::string> ends;  // of the link that /proc/PID/fd/N is
+  std::vector<std::string> ends;  // of their links
   std::vector<DeviceNumber> block;
   std::vector<DeviceNumber> character;
 
   void add(const CharacterDevice& node) {
     if (node.number) character.push_back(*node.number);
   }
+  [[nodiscard]] bool has(const OpenFile& file) const {
+    const auto is_among = [](const auto& numbers, const std::optional<DeviceNumber>& number) {
+      return number && std::find(numbers.begin(), numbers.end(), *number) != numbers.end();
+    };
+    return is_among(block, file.block) || is_among(character, file.character) ||
+           std::any_of(ends.begin(), ends.end(),
+                       [&file](const std::string& end) { return file.link.ends_with(end); });
+  }
 };
 
-// Without asking a file's server for anything: a network filesystem that is away must not hold us.
-std::optional<struct statx> look_through(const std::string& descriptor) {
-  struct statx info {};
-  const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-  if (::statx(AT_FDCWD, descriptor.c_str(), flags, STATX_TYPE, &info) != 0) return std::nullopt;
-  return info;
-}
-
-bool is_wanted(const Wanted& wanted, std::string_view link, const std::string& descriptor) {
-  if (std::any_of(wanted.ends.begin(), wanted.ends.end(),
-                  [link](const std::string& end) { return link.ends_with(end); })) {
-    return true;
-  }
-  if (link.empty() || link.front() != '/') return false;  // "socket:[4711]"
-  // Closed meanwhile, or no file that can be looked at: its name has been.
-  const auto info = look_through(descriptor);
-  if (!info) return false;
-  const DeviceNumber number{info->stx_rdev_major, info->stx_rdev_minor};
-  const auto is_one_of = [&number](const std::vector<DeviceNumber>& numbers) {
-    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-  };
-  return (S_ISBLK(info->stx_mode) && is_one_of(wanted.block)) ||
-         (S_ISCHR(info->stx_mode) && is_one_of(wanted.character));
-}
-
-std::string process_name(const std::string& folder) {
-  auto name = read_file(folder + "/comm", kNameBytesMax);
-  return name ? *name : "?";
-}
-
-struct Holder {
-  std::string process;  // "4711 (qemu-system-x86)"
-  std::string link;
-};
-
-// Looks through every process's descriptors. Errc::failed where a live process does not let us.
-Result<std::optional<Holder>> find_holder(const std::string& proc_root, const Wanted& wanted) {
-  auto processes = list_directory(proc_root);
-  if (!processes) return std::move(processes).error();
-  const pid_t self = ::getpid();
-  for (const std::string& name : *processes) {
-    const auto pid = parse_number<pid_t>(name);
-    if (!pid || *pid == self) continue;
-    const std::string folder = proc_root + "/" + name;
-    const auto files = list_directory(folder + "/fd");
-    if (!files) {
-      // Ended meanwhile.
-      if (files.error().code == Errc::not_found || files.error().raw == ESRCH) continue;
-      return Error{Errc::failed,
-                   fmt::format("process {} ({}) cannot be looked at: {}; the worker needs "
-                               "CAP_SYS_PTRACE",
-                               name, process_name(folder), files.error().what)};
-    }
-    for (const std::string& file : *files) {
-      std::array<char, 4096> target{};
-      const ssize_t length =
-          ::readlink((folder + "/fd/" + file).c_str(), target.data(), target.size());
-      if (length < 0 && (errno == ENOENT || errno == ESRCH)) continue;
-      if (length < 0) {
-        return Error{Errc::failed,
-                     fmt::format("descriptor {} of process {} ({}) cannot be looked at: {}", file,
-                                 name, process_name(folder), std::strerror(errno))};
-      }
-      const std::string_view link(target.data(), static_cast<std::size_t>(length));
-      if (is_wanted(wanted, link, folder + "/fd/" + file)) {
-        return std::optional(
-            Holder{fmt::format("{} ({})", name, process_name(folder)), std::string(link)});
-      }
-    }
-  }
-  return std::optional<Holder>{};
+// Null: nobody has any of them. An error where a live process does not let us look, and no other
+// has one.
+Result<const OpenFile*> find_holder(const GuardContext& context, const Wanted& wanted) {
+  const OpenFiles& open = context.host->open_files(context.options);
+  const auto holder = std::find_if(open.files.begin(), open.files.end(),
+                                   [&wanted](const OpenFile& file) { return wanted.has(file); });
+  if (holder != open.files.end()) return &*holder;
+  if (open.error) return *open.error;
+  return nullptr;
 }
 
 }  // namespace
-
-// Under an injected dev root the path is looked up there.
-std::string node_behind(const Options& options, const std::string& path) {
-  if (path.rfind("/dev/", 0) != 0) return {};
-  const std::string here = options.dev_root + path.substr(4);
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(here.c_str(), nullptr),
-                                                         &std::free);
-  return base_name(real == nullptr ? path : real.get());
-}
 
 GuardResult guard_process_view(const GuardContext& context) {
   // PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h.
@@ -180,29 +108,27 @@ GuardResult guard_process_view(const GuardContext& context) {
   return passes("process_view", "all processes of the host are seen");
 }
 
+// A domain that names it is told of though another cannot be read.
 GuardResult guard_libvirt_domain(const GuardContext& context) {
   std::size_t looked_at = 0;
-  for (const std::string& folder : context.options.libvirt_dirs) {
-    auto files = list_directory(folder);
-    if (!files && files.error().code == Errc::not_found) {
-      return refuses(
-          "libvirt_domain", Errc::refused,
-          fmt::format("{} does not exist, so that whether a domain names the {} cannot be "
-                      "known: start libvirt, name in [reclaim] libvirt_dirs where it keeps its "
-                      "domains (in a container's volumes, perhaps), or say none there",
-                      folder, context.thing));
-    }
-    if (!files) {
-      return refuses("libvirt_domain", Errc::refused,
-                     fmt::format("{}; whether a domain names the {} cannot be known",
-                                 files.error().what, context.thing));
-    }
-    for (const std::string& file : *files) {
-      if (!file.ends_with(".xml")) continue;
-      if (auto found = look_at_domain(context, folder + "/" + file)) return *std::move(found);
+  std::optional<GuardResult> unknown;
+  for (const DomainFolder& folder : context.host->domains(context.options)) {
+    if (folder.error && !unknown) unknown = unlisted(context, folder);
+    for (const Domain& domain : folder.domains) {
+      if (!domain.devices) {
+        if (!unknown) unknown = unreadable(context, domain);
+        continue;
+      }
+      const std::string named = what_it_names(context.drive, domain);
+      if (!named.empty()) {
+        return refuses("libvirt_domain", Errc::busy,
+                       fmt::format("libvirt domain {} names {} ({}); it must be gone first",
+                                   domain.devices->name, named, domain.path));
+      }
       ++looked_at;
     }
   }
+  if (unknown) return *std::move(unknown);
   if (context.options.libvirt_dirs.empty()) {
     return passes("libvirt_domain", "libvirt_dirs = none: there is no libvirt on this host");
   }
@@ -223,12 +149,13 @@ GuardResult guard_vfio_open(const GuardContext& context) {
     wanted.add(cdev);
   }
   if (wanted.ends.empty()) return passes("vfio_open", "it has no vfio group or device");
-  const auto holder = find_holder(context.options.proc_root, wanted);
+  const auto holder = find_holder(context, wanted);
   if (!holder) return refuses("vfio_open", Errc::refused, holder.error().what);
   if (*holder) {
     return refuses("vfio_open", Errc::busy,
-                   fmt::format("process {} holds {}; a guest still has the {}", (*holder)->process,
-                               (*holder)->link, context.thing));
+                   fmt::format("process {} holds {}; a guest still has the {}",
+                               name_of_process(context.options, (*holder)->pid), (*holder)->link,
+                               context.thing));
   }
   return passes("vfio_open", fmt::format("no process holds {}", fmt::join(wanted.ends, ", ")));
 }
@@ -252,11 +179,12 @@ GuardResult guard_node_open(const GuardContext& context) {
     wanted.character.push_back(drive.controller_number);
   }
   if (wanted.ends.empty()) return passes("node_open", "it has no nodes");
-  const auto holder = find_holder(context.options.proc_root, wanted);
+  const auto holder = find_holder(context, wanted);
   if (!holder) return refuses("node_open", Errc::refused, holder.error().what);
   if (*holder) {
     return refuses("node_open", Errc::busy,
-                   fmt::format("process {} has {} open", (*holder)->process, (*holder)->link));
+                   fmt::format("process {} has {} open",
+                               name_of_process(context.options, (*holder)->pid), (*holder)->link));
   }
   return passes("node_open",
                 fmt::format("no process has any of {} nodes open", wanted.ends.size()));

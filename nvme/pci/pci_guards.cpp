@@ -61,7 +61,8 @@ GuardResult guard_group_guests(const PciGuardContext& context) {
     const auto other =
         address ? read_drive(options.sysfs_root, *address) : Result<SysDrive>(address.error());
     if (!other) return refuses("iommu_group", Errc::refused, other.error().what);
-    const GuardContext neighbour{options, context.base.request, *other, false, kThing};
+    const GuardContext neighbour{options, context.base.request, *other, false,
+                                 kThing,  context.base.host};
     for (const Guard guard : {guard_libvirt_domain, guard_vfio_open}) {
       const GuardResult seen = guard(neighbour);
       if (seen.finding.passed) continue;

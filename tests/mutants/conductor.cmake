@@ -458,6 +458,20 @@ unit_mutant(an_old_look_stands conductor handlers/survey/survey.cpp
   "a drive that was written to while Placement was slow is given back as clean"
   [[constexpr std::int64_t kLookStandsMs = 2'000;]]
   [[constexpr std::int64_t kLookStandsMs = 2'000'000;]])
+unit_mutant(a_look_is_as_old_as_its_answer conductor handlers/survey/survey.cpp
+  MaintenanceReservation.WhatWasWrittenDuring*
+  "a drive that was written to while it was looked at is given back as clean"
+  [[    run->drives = std::move(drives).value();]]
+  [[    run->drives = std::move(drives).value();
+    run->looked = clock_.now().mono;]])
+unit_mutant(each_deletion_is_three_surveys conductor handlers/conductor/conductor.cpp
+  Deleted.OneWithout*
+  "each deletion of an instance without a device of ours costs Placement three surveys"
+  [[  forget_the_deviceless(*survey);]] "")
+unit_mutant(no_allocation_is_waited_for conductor handlers/conductor/conduct.cpp Deleted.OneWhose*
+  "a drive whose allocation ends after the deletion was told of waits a minute for its cleaning"
+  [[    if (!tenants.contains(instance) && !is_on_record(instance)) schedule_.settle(instance);]]
+  [[    schedule_.settle(instance);]])
 unit_mutant(first_surveys_come_together conductor handlers/conductor/conductor.cpp
   Schedule.TheFirstSurveyOfAFleet*
   "a fleet that starts at once asks Placement at once"

@@ -26,27 +26,26 @@ unit_mutant(cmic_ignored nvme nvme/host/guards.cpp GuardSharedSubsystem.*
   [[constexpr unsigned kCmicShared = 0x07;]] [[constexpr unsigned kCmicShared = 0x03;]])
 unit_mutant(guest_ignored nvme nvme/host/guards_guest.cpp GuardVfioOpen.*
   "a running guest's drive is erased"
-  [[      if (is_wanted(wanted, link, folder + "/fd/" + file)) {]] [[      if (false) {]])
-unit_mutant(names_are_believed nvme nvme/host/guards_guest.cpp UnderAnotherName.*
+  [[  if (holder != open.files.end()) return &*holder;]] [[  if (false) return &*holder;]])
+unit_mutant(names_are_believed nvme nvme/host/host_look.cpp UnderAnotherName.*
   "a container that has the drive under a name of its own is not seen"
-  [[  if (!info) return false;]] [[  return false;]])
+  [[  if (::statx(folder, name, flags, STATX_TYPE, &info) != 0) return;]]
+  [[  if (::statx(folder, name, flags, STATX_TYPE, &info) == 0) return;]])
 unit_mutant(any_proc_will_do nvme nvme/host/guards_guest.cpp GuardProcessView.*
   "processes outside of Reclaim's container are not seen"
   [[  if (found != kInitialNamespace) {]] [[  if (false) {]])
 unit_mutant(absent_means_no_domain nvme nvme/host/guards_guest.cpp GuardLibvirtDomain.Neither*
   "a domain in a container's volume is not asked"
-  [[    if (!files && files.error().code == Errc::not_found) {
-      return refuses(]]
-  [[    if (!files && files.error().code == Errc::not_found) continue;
-    if (!files) {
-      return refuses(]])
-unit_mutant(unseen_processes_pass nvme nvme/host/guards_guest.cpp GuardVfioOpen.*
+  [[    if (folder.error && !unknown) unknown = unlisted(context, folder);]] "")
+unit_mutant(unreadable_means_no_domain nvme nvme/host/guards_guest.cpp GuardLibvirtDomain.*
+  "a domain whose definition cannot be read counts as one that names nothing"
+  [[        if (!unknown) unknown = unreadable(context, domain);]] "")
+unit_mutant(unseen_processes_pass nvme nvme/host/host_look.cpp GuardVfioOpen.*
   "a process that cannot be looked at counts as one that has nothing"
-  [[      if (files.error().code == Errc::not_found || files.error().raw == ESRCH) continue;]]
-  [[      continue;]])
+  [[    if (!read && !found.error) found.error = std::move(read).error();]] [[    (void)read;]])
 unit_mutant(domains_ignored nvme nvme/host/guards_guest.cpp GuardLibvirtDomain.*
   "a defined domain that names the drive is not asked"
-  [[    if (function == context.drive.address) return "the PCI function";]] "")
+  [[    if (function == drive.address) return "the PCI function";]] "")
 unit_mutant(controller_node_ignored nvme nvme/host/guards_guest.cpp GuardNodeOpen.*
   "a host process goes on sending commands by the controller's node"
   [[  if (!drive.controller.empty()) {]] [[  if (false) {]])

@@ -191,7 +191,7 @@ void FakeDrives::discover(const std::set<PciAddress>& others,
     }
     Result<std::vector<nvme::DriveFacts>> result = std::move(out);
     if (rng_.chance(faults_.discover_fails)) result = Error{Errc::failed, "sysfs cannot be read"};
-    scheduler_.answer(faults_.delay_ms(rng_),
+    scheduler_.answer(hardware_.looks_take_ms + faults_.delay_ms(rng_),
                       [done = std::move(done), result = std::move(result)] { done(result); });
   });
 }

@@ -90,7 +90,8 @@ Error cancelled();
 class Hardware final {
  public:
   std::map<PciAddress, Drive> drives;
-  bool discovery_hangs = false;  // looks at the host's drives never end
+  bool discovery_hangs = false;    // looks at the host's drives never end
+  std::int64_t looks_take_ms = 0;  // until what they saw when they began is told
   // A zeroing tells marks: in scripted worlds that want it, and in those of kEndsToldFrom. What a
   // mark proves is decided in nvme/, whose tests have media, counters and a kernel; here it is the
   // number of changes that the media has seen, and the kernel's disk.

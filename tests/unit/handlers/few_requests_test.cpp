@@ -188,5 +188,41 @@ TEST_F(NamesNoHost, IsForTheHostOfAMigration) {
   EXPECT_GT(surveys_of(world->record().instance), 0U);
 }
 
+// Most instances have no device of ours.
+struct Deleted : FewRequests {
+  [[nodiscard]] std::uint64_t surveys_of(const std::string& instance) {
+    const auto before = world->conductor->counters().surveys;
+    Kick kick;
+    kick.reason = "instance.delete.end";
+    kick.instance = instance;
+    kick.host = world->conductor_options.host;
+    kick.delays_s = {0, 5, 30};
+    world->conductor->take(kick);
+    world->pass(kMinuteMs);
+    return world->conductor->counters().surveys - before;
+  }
+};
+
+TEST_F(Deleted, OneWithoutADeviceIsOneSurvey) {
+  begin(false);
+  EXPECT_EQ(surveys_of("an-instance"), 1U);
+  EXPECT_EQ(surveys_of("an-instance"), 1U);
+}
+
+TEST_F(Deleted, OneWhoseAllocationIsThereIsLookedForAgain) {
+  begin(false);
+  EXPECT_EQ(surveys_of(world->record().instance), 3U);
+  world->provider().consumers = {"a-migration"};
+  world->placement.touch(world->provider().row.uuid);
+  EXPECT_EQ(surveys_of("a-migration"), 3U) << "no record has it yet";
+}
+
+TEST_F(Deleted, OneThatNoSurveyCouldLookForIsLookedForAgain) {
+  begin(false);
+  world->placement.set_away(true);
+  world->scheduler.outside(kMinuteMs / 60, [this] { world->placement.set_away(false); });
+  EXPECT_GT(surveys_of("an-instance"), 2U);
+}
+
 }  // namespace
 }  // namespace reclaim::sim

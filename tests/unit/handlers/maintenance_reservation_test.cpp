@@ -266,6 +266,21 @@ TEST_F(MaintenanceReservation, WhatWasWrittenWhilePlacementWasSlowIsCleanedFirst
   EXPECT_EQ(reserved(), 0);
 }
 
+// The look at the drives is slow, and Placement is a little slower.
+TEST_F(MaintenanceReservation, WhatWasWrittenDuringASlowLookIsCleanedFirst) {
+  begin();
+  maintenance("on");
+  world->hardware.looks_take_ms = 5'000;
+  world->placement.listing_takes_ms = 6'000;
+  world->command("maintenance_off", address());
+  world->pass(3'000);
+  write_to_drive();
+  world->hardware.looks_take_ms = world->placement.listing_takes_ms = 0;
+  world->pass(30 * kMinuteMs);
+  EXPECT_EQ(world->erases, erases + 1);
+  EXPECT_EQ(reserved(), 0);
+}
+
 // The write that gives it back is made, and its answer is lost or makes no sense; then an operator
 // reserves the device. Which of the two, the world's seed says.
 TEST_F(MaintenanceReservation, WhatIsReservedAfterItWasGivenBackStands) {

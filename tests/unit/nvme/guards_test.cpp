@@ -153,6 +153,13 @@ TEST(GuardLibvirtDomain, WhatCannotBeReadRefuses) {
   expect_refused(tree.look(guard_libvirt_domain), Errc::refused, "b.xml");
 }
 
+TEST(GuardLibvirtDomain, OneThatNamesItIsToldOfThoughAnotherCannotBeRead) {
+  const HostTree tree;
+  tree.write("run/libvirt/qemu/a.xml", "<domain><name>a</name><dev");
+  tree.write("etc/libvirt/qemu/instance-0000002a.xml", kHostdev);
+  expect_refused(tree.look(guard_libvirt_domain), Errc::busy, "instance-0000002a");
+}
+
 TEST(GuardLibvirtDomain, NeitherAnAbsentDirectoryNorAnUnreadableOneNamesNoDomain) {
   HostTree tree;
   tree.remove("etc/libvirt");
@@ -268,6 +275,35 @@ TEST(GuardVfioOpen, WithoutAProcTreeNothingIsKnown) {
   const HostTree tree;
   tree.remove("proc");
   expect_refused(tree.look(guard_vfio_open), Errc::refused, "proc");
+}
+
+TEST(GuardVfioOpen, AHolderIsToldOfThoughAnotherProcessCannotBeLookedAt) {
+  const HostTree tree;
+  tree.write("proc/78/comm", "secret\n");
+  tree.link("proc/78/fd", "fd");
+  tree.process(4713, "qemu-system-x86", "/dev/vfio/41");
+  expect_refused(tree.look(guard_vfio_open), Errc::busy, "4713 (qemu-system-x86)");
+}
+
+// However many drives it is compared with; whoever decides anew takes a new look.
+TEST(HostLook, DomainsAndProcessesAreReadOnce) {
+  const HostTree tree;
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok());
+  const auto host = std::make_shared<HostLook>();
+  const auto passes = [&](Guard guard) {
+    const GuardContext context{
+        .options = tree.options, .request = tree.request, .drive = *drive, .host = host};
+    return guard(context).finding.passed;
+  };
+  EXPECT_TRUE(passes(guard_libvirt_domain));
+  EXPECT_TRUE(passes(guard_vfio_open));
+  tree.write("etc/libvirt/qemu/instance-0000002a.xml", kHostdev);
+  tree.process(4713, "qemu-system-x86", "/dev/vfio/41");
+  EXPECT_TRUE(passes(guard_libvirt_domain));
+  EXPECT_TRUE(passes(guard_vfio_open));
+  EXPECT_FALSE(tree.look(guard_libvirt_domain).finding.passed);
+  EXPECT_FALSE(tree.look(guard_vfio_open).finding.passed);
 }
 
 TEST(GuardNodeOpen, NobodyHasABlockNodeOpen) {
