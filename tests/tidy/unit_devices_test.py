@@ -19,7 +19,8 @@ OPENED = [
     ("nvme/host/nodes.cpp", "sys.controller;", ("char-nvme", "rw")),
     ("nvme/host/signatures.cpp", "ns.disk.name;", ("block-blkext", "r")),
     ("nvme/host/vfio_group.cpp", "kind, drive->iommu_group);", ("char-vfio", "rw")),
-    ("nvme/host/guards_guest.cpp", "path.substr(4);", None),  # realpath
+    ("nvme/host/host_look.cpp", "path.substr(4);", None),  # realpath
+    ("nvme/host/host_look.cpp", "const std::string nodes =", None),  # names to compare with
     ("nvme/host/guards_guest.cpp", "const std::string dev =", None),  # names to compare with
     ("nvme/options.h", "std::string dev_root", None),
 ]
