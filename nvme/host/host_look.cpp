@@ -1,6 +1,5 @@
 #include "nvme/host/host_look.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -14,7 +13,6 @@
 #include <string_view>
 
 #include "state/base/text.h"
-#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -57,10 +55,10 @@ DomainFolder read_folder(const Options& options, const std::string& path) {
 
 // Without asking a file's server for anything: a network filesystem that is away must not hold us.
 // Nothing of one that was closed meanwhile, or that cannot be looked at: its name has been.
-void note_device(int folder, const char* name, OpenFile& file) {
+void note_device(const std::string& descriptor, OpenFile& file) {
   struct statx info {};
   const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-  if (::statx(folder, name, flags, STATX_TYPE, &info) != 0) return;
+  if (::statx(AT_FDCWD, descriptor.c_str(), flags, STATX_TYPE, &info) != 0) return;
   const DeviceNumber number{info.stx_rdev_major, info.stx_rdev_minor};
   if (S_ISBLK(info.stx_mode)) file.block = number;
   if (S_ISCHR(info.stx_mode)) file.character = number;
@@ -69,33 +67,30 @@ void note_device(int folder, const char* name, OpenFile& file) {
 // Adds those of one process. Errc::failed: not all of them can be looked at.
 Status read_descriptors(const Options& options, const std::string& pid,
                         std::vector<OpenFile>& files) {
-  const std::string path = fmt::format("{}/{}/fd", options.proc_root, pid);
-  const auto close = [](DIR* opened) { ::closedir(opened); };
-  const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
-  if (folder == nullptr) {
-    if (errno == ENOENT || errno == ESRCH) return Ok{};  // it has ended meanwhile
+  const std::string folder = fmt::format("{}/{}/fd", options.proc_root, pid);
+  const auto names = list_directory(folder);
+  if (!names) {
+    // It has ended meanwhile.
+    if (names.error().code == Errc::not_found || names.error().raw == ESRCH) return Ok{};
     return Error{Errc::failed,
-                 fmt::format("process {} cannot be looked at: {}: {}; the worker "
-                             "needs CAP_SYS_PTRACE",
-                             name_of_process(options, pid), path, std::strerror(errno))};
+                 fmt::format("process {} cannot be looked at: {}; the worker needs CAP_SYS_PTRACE",
+                             name_of_process(options, pid), names.error().what)};
   }
-  const int fd = ::dirfd(folder.get());
   const std::string nodes = options.dev_root + "/";
-  for (const dirent* entry = ::readdir(folder.get()); entry != nullptr;
-       entry = ::readdir(folder.get())) {
-    if (entry->d_name[0] == '.') continue;
+  for (const std::string& name : *names) {
+    const std::string descriptor = folder + "/" + name;
     std::array<char, 4096> target{};
-    const ssize_t length = ::readlinkat(fd, entry->d_name, target.data(), target.size());
+    const ssize_t length = ::readlink(descriptor.c_str(), target.data(), target.size());
     if (length < 0 && (errno == ENOENT || errno == ESRCH)) continue;
     if (length < 0) {
       return Error{Errc::failed,
-                   fmt::format("descriptor {} of process {} cannot be looked at: {}", entry->d_name,
+                   fmt::format("descriptor {} of process {} cannot be looked at: {}", name,
                                name_of_process(options, pid), std::strerror(errno))};
     }
     const std::string_view link(target.data(), static_cast<std::size_t>(length));
     if (link.empty() || link.front() != '/') continue;  // "socket:[4711]"
     OpenFile file{pid, std::string(link), std::nullopt, std::nullopt};
-    note_device(fd, entry->d_name, file);
+    note_device(descriptor, file);
     const bool may_be_of_a_node =
         link.find(nodes) != std::string_view::npos || link.find("/vfio/") != std::string_view::npos;
     if (file.block || file.character || may_be_of_a_node) files.push_back(std::move(file));

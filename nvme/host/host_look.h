@@ -1,7 +1,7 @@
 // What one look at the host's guests and processes reads: libvirt's domains and the device files
 // that processes have open. Each is read once, when it is first asked for, however many drives it
-// is compared with. It tells of then: whoever decides anew takes a new look. Blocking; thread: its
-// owner's, which is not the loop.
+// is compared with. A later decision takes a new look.
+// Blocking; thread: its owner's, which is not the loop.
 #pragma once
 
 #include <optional>
@@ -40,8 +40,8 @@ struct OpenFile {
 
 struct OpenFiles {
   std::vector<OpenFile> files;
-  std::optional<Error>
-      error;  // Errc::failed: a live process does not let us look at all of its own
+  // Errc::failed: not every live process lets us look at what it has open.
+  std::optional<Error> error;
 };
 
 class HostLook final {

@@ -29,8 +29,8 @@ unit_mutant(guest_ignored nvme nvme/host/guards_guest.cpp GuardVfioOpen.*
   [[  if (holder != open.files.end()) return &*holder;]] [[  if (false) return &*holder;]])
 unit_mutant(names_are_believed nvme nvme/host/host_look.cpp UnderAnotherName.*
   "a container that has the drive under a name of its own is not seen"
-  [[  if (::statx(folder, name, flags, STATX_TYPE, &info) != 0) return;]]
-  [[  if (::statx(folder, name, flags, STATX_TYPE, &info) == 0) return;]])
+  [[  if (::statx(AT_FDCWD, descriptor.c_str(), flags, STATX_TYPE, &info) != 0) return;]]
+  [[  if (::statx(AT_FDCWD, descriptor.c_str(), flags, STATX_TYPE, &info) == 0) return;]])
 unit_mutant(any_proc_will_do nvme nvme/host/guards_guest.cpp GuardProcessView.*
   "processes outside of Reclaim's container are not seen"
   [[  if (found != kInitialNamespace) {]] [[  if (false) {]])
