@@ -35,6 +35,10 @@ void Client::list_tree_again(Tree known, Callback<Tree> done) {
   });
 }
 
+void Client::list_rows(Callback<std::vector<ProviderRow>> done) {
+  api_.converse(ask_rows(options_, root_ ? root_->uuid : std::string()), std::move(done));
+}
+
 void Client::read(const std::string& provider_uuid, Callback<ProviderView> done) {
   api_.converse(ReadProvider(options_, provider_uuid), std::move(done));
 }

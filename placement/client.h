@@ -35,6 +35,7 @@ class Client final : public Providers {
   void list_tree_again(Tree known, Callback<Tree> done) override;
   void read(const std::string& provider_uuid, Callback<ProviderView> done) override;
   void read_again(const ProviderView& known, Callback<ProviderView> done) override;
+  void list_rows(Callback<std::vector<ProviderRow>> done) override;
   void read_inventories(const std::string& provider_uuid,
                         Callback<std::vector<Inventory>> done) override;
   void read_consumers(const std::string& provider_uuid,

@@ -27,6 +27,24 @@ Result<ApiRequest> of_provider(const std::string& uuid, RequestKind kind, std::s
 
 }  // namespace
 
+Lookup<std::vector<ProviderRow>> ask_rows(const Options& options, const std::string& root_uuid) {
+  Result<ApiRequest> request =
+      ApiRequest{RequestKind::list_tree, "/resource_providers?in_tree=" + root_uuid, ""};
+  if (root_uuid.empty()) request = Error{Errc::not_found, "the host's tree was not listed yet"};
+  return {
+      std::move(request), [&options](const std::string& body) -> Result<std::vector<ProviderRow>> {
+        auto answers =
+            parse_rows(body, body_max(options), static_cast<std::size_t>(options.tree_rows_max));
+        if (!answers.ok()) return std::move(answers).error();
+        std::vector<ProviderRow> rows;
+        for (RowAnswer& row : *answers) {
+          rows.push_back({std::move(row.uuid), std::move(row.name), std::move(row.parent_uuid),
+                          row.generation});
+        }
+        return rows;
+      }};
+}
+
 Lookup<std::vector<Inventory>> ask_inventories(const Options& options,
                                                const std::string& provider_uuid) {
   return {of_provider(provider_uuid, RequestKind::inventories, "inventories"),

@@ -38,6 +38,9 @@ class Lookup final {
   Read read_;
 };
 
+// The rows of the tree under `root_uuid`; empty: Errc::not_found.
+[[nodiscard]] Lookup<std::vector<ProviderRow>> ask_rows(const Options& options,
+                                                        const std::string& root_uuid);
 // The inventories of one provider, without its allocations.
 [[nodiscard]] Lookup<std::vector<Inventory>> ask_inventories(const Options& options,
                                                              const std::string& provider_uuid);

@@ -21,6 +21,9 @@ class ObservedProviders final : public Providers {
   void list_tree_again(Tree known, Callback<Tree> done) override {
     providers_.list_tree_again(std::move(known), std::move(done));
   }
+  void list_rows(Callback<std::vector<ProviderRow>> done) override {
+    providers_.list_rows(std::move(done));
+  }
   void read(const std::string& provider_uuid, Callback<ProviderView> done) override {
     providers_.read(provider_uuid, std::move(done));
   }

@@ -396,11 +396,13 @@ std::vector<Watched> Assessor::to_be_watched() const {
     if (!is_watched(address)) continue;
     const Record& record = device.record;
     const std::vector<std::string>& providers = seen(address).providers;
+    // Cyborg's agent makes the UUID of a provider from its name.
+    const bool generation_tells = record.flow == Flow::nova && providers.size() <= 1;
     for (const std::string& provider : providers) {
-      out.push_back({address, provider, record.provider_name});
+      out.push_back({address, provider, record.provider_name, generation_tells});
     }
     if (providers.empty() && !record.provider.empty()) {
-      out.push_back({address, record.provider, record.provider_name});
+      out.push_back({address, record.provider, record.provider_name, generation_tells});
     }
   }
   return out;

@@ -36,15 +36,54 @@ void CloseWatch::arm() {
 }
 
 void CloseWatch::turn() {
-  if (round_.empty()) {
-    for (Watched& each : targets_()) round_.push_back(std::move(each));
-    if (round_.empty()) return;
-    step_ms_ = times_.interval_ms / static_cast<std::int64_t>(round_.size());
-  }
+  if (round_.empty()) return begin_round();
   const Watched at = std::move(round_.front());
   round_.pop_front();
   asking_ = true;
   look(at, at.provider);
+}
+
+void CloseWatch::begin_round() {
+  std::vector<Watched> targets = targets_();
+  listed_.clear();
+  if (targets.empty()) return steady_.clear();
+  const bool lists = std::any_of(targets.begin(), targets.end(),
+                                 [](const Watched& each) { return each.generation_tells; });
+  if (!lists) {
+    go_round(std::move(targets));
+    return turn();
+  }
+  asking_ = true;
+  providers_.list_rows([this, targets = std::move(targets)](
+                           const Result<std::vector<placement::ProviderRow>>& rows) mutable {
+    if (stopped_) return;
+    const bool knows = rows || rows.error().code == Errc::not_found;
+    if (knows) {
+      if (rows) leave_out_the_steady(targets, *rows);
+      go_round(std::move(targets));
+    }
+    answered(knows ? nullptr : &rows.error());
+  });
+}
+
+// What moves meanwhile is listed with a later generation in the next round.
+void CloseWatch::leave_out_the_steady(std::vector<Watched>& targets,
+                                      const std::vector<placement::ProviderRow>& rows) {
+  for (const placement::ProviderRow& row : rows) listed_[row.uuid] = row.generation;
+  std::erase_if(steady_, [this](const auto& each) {
+    const auto row = listed_.find(each.first);
+    return row == listed_.end() || row->second != each.second;
+  });
+  std::erase_if(targets, [this](const Watched& each) {
+    return each.generation_tells && steady_.contains(each.provider);
+  });
+}
+
+void CloseWatch::go_round(std::vector<Watched> targets) {
+  const bool lists = !listed_.empty();
+  const auto requests = static_cast<std::int64_t>(targets.size() + (lists ? 1 : 0));
+  step_ms_ = times_.interval_ms / std::max<std::int64_t>(requests, 1);
+  round_.assign(std::make_move_iterator(targets.begin()), std::make_move_iterator(targets.end()));
 }
 
 void CloseWatch::look(const Watched& at, const std::string& provider) {
@@ -61,7 +100,9 @@ void CloseWatch::look(const Watched& at, const std::string& provider) {
             std::any_of(read->begin(), read->end(), [](const placement::Inventory& inventory) {
               return inventory.reserved < inventory.total;
             });
-        if (offered) on_offer_(at.address, provider);
+        if (offered) return on_offer_(at.address, provider);
+        const auto row = listed_.find(provider);
+        if (row != listed_.end()) steady_.insert(*row);
       });
 }
 

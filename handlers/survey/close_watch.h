@@ -1,10 +1,12 @@
-// Close watch: as long as a device is not clean and no tenant has it, the inventory of its provider
-// is looked at every two seconds, for whoever un-reserves it (an operator, Nova or Cyborg's agent
-// that makes its provider again) offers somebody's data until it is reserved again.
+// Close watch: as long as a device is not clean and no tenant has it, its provider is looked at
+// every two seconds, for whoever un-reserves it (an operator, Nova or Cyborg's agent that makes its
+// provider again) offers somebody's data until it is reserved again.
 //
-// One request to Placement for each such device and interval, spread over the interval, never more
-// than one at a time; one more where its provider is gone, to look for another of that name. While
-// Placement does not answer it is asked less and less often.
+// Whoever writes a provider moves its generation: one request an interval lists those of the host,
+// and only the inventory of one that moved is read. That of a provider which may be made again with
+// its UUID and its generation is read in each interval. The requests are spread over the interval,
+// never more than one at a time; one more where a provider is gone, to look for another of that
+// name. While Placement does not answer it is asked less and less often.
 //
 // Thread: the loop's. Owns its timer.
 #pragma once
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,8 +27,9 @@ namespace reclaim {
 
 struct Watched {
   PciAddress address;
-  std::string provider;       // UUID
-  std::string provider_name;  // empty: not looked for when it is gone
+  std::string provider;           // UUID
+  std::string provider_name;      // empty: not looked for when it is gone
+  bool generation_tells = false;  // no other provider ever gets its UUID
 };
 
 class CloseWatch final {
@@ -49,6 +53,10 @@ class CloseWatch final {
  private:
   void arm();
   void turn();
+  void begin_round();
+  void go_round(std::vector<Watched> targets);
+  void leave_out_the_steady(std::vector<Watched>& targets,
+                            const std::vector<placement::ProviderRow>& rows);
   void look(const Watched& at, const std::string& provider);
   void look_for(const Watched& at);
   void answered(const Error* error);
@@ -60,6 +68,9 @@ class CloseWatch final {
   std::function<std::vector<Watched>()> targets_;
   std::function<void(const PciAddress&, const std::string&)> on_offer_;
   std::deque<Watched> round_;  // that are still to be looked at in this interval
+  // By UUID: as they were listed in this round, and before an inventory was read that was reserved.
+  std::map<std::string, std::int64_t> listed_;
+  std::map<std::string, std::int64_t> steady_;
   std::int64_t due_ms_ = 0;    // of the next look
   std::int64_t step_ms_ = 0;   // between two looks
   std::int64_t pause_ms_ = 0;  // while Placement does not answer

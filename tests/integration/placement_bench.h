@@ -102,6 +102,10 @@ class PlacementBench final : public LoopBench {
   Result<placement::Tree> list_tree() {
     return wait<placement::Tree>([&](auto done) { client_->list_tree(std::move(done)); });
   }
+  Result<std::vector<placement::ProviderRow>> list_rows() {
+    return wait<std::vector<placement::ProviderRow>>(
+        [&](auto done) { client_->list_rows(std::move(done)); });
+  }
   Result<placement::ProviderView> read(const std::string& uuid) {
     return wait<placement::ProviderView>([&](auto done) { client_->read(uuid, std::move(done)); });
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -117,6 +118,30 @@ TEST_F(PlacementStack, ListsTheTreeAndMarksItsRows) {
     EXPECT_EQ(row.one_time_use, row.uuid == first.provider_uuid) << row.name;
   }
   EXPECT_EQ(first.provider_name, "tree-host_0000:C1:00.0");
+}
+
+// Whoever un-reserves a device moves the generation that this shows.
+TEST_F(PlacementStack, ListsTheGenerationsOfTheTree) {
+  const auto device = burned("rows-host", "0000:c1:00.0");
+  PlacementBench bench(options("rows-host"));
+  EXPECT_EQ(bench.list_rows().error().code, Errc::not_found) << "no tree was listed yet";
+  ASSERT_TRUE(bench.list_tree().ok());
+  const auto generation = [&]() -> std::int64_t {
+    const auto rows = bench.list_rows();
+    if (!rows) return -1;
+    EXPECT_EQ(rows->size(), 2U) << "the root and the device";
+    const auto row = std::find_if(rows->begin(), rows->end(), [&](const ProviderRow& each) {
+      return each.uuid == device.provider_uuid;
+    });
+    return row == rows->end() ? -1 : row->generation;
+  };
+  const std::int64_t before = generation();
+  ASSERT_GE(before, 0);
+  EXPECT_EQ(generation(), before);
+  const auto view = bench.read(device.provider_uuid);
+  ASSERT_TRUE(view.ok());
+  ASSERT_TRUE(bench.set_reserved(*view, 0).ok());
+  EXPECT_GT(generation(), before);
 }
 
 TEST_F(PlacementStack, NoSuchHost) {

@@ -309,7 +309,19 @@ unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Uns
       nvme::Counters{*known.certified_host_reads, *known.certified_host_writes};]])
 unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
-  [[        if (offered) on_offer_(]] [[        if (false) on_offer_(]])
+  [[        if (offered) return on_offer_(]] [[        if (false) return on_offer_(]])
+unit_mutant(unread_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
+  "a dirty drive that is un-reserved before the close watch's first look stays on offer"
+  [[    return each.generation_tells && steady_.contains(each.provider);]]
+  [[    return each.generation_tells && listed_.contains(each.provider);]])
+unit_mutant(offered_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
+  "a dirty drive that could not be reserved at once stays on offer until the next survey"
+  [[        if (offered) return on_offer_(]] [[        if (offered) on_offer_(]])
+unit_mutant(a_generation_tells_of_cyborg conductor handlers/conductor/assessor.cpp
+  OnOfferOfCyborg.EachIsRead*
+  "a dirty drive whose provider Cyborg's agent makes again at its generation stays on offer"
+  [[    const bool generation_tells = record.flow == Flow::nova && providers.size() <= 1;]]
+  [[    const bool generation_tells = providers.size() <= 1;]])
 unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_watch.cpp
   OnOffer.Whose*
   "a dirty drive whose provider is made again is on offer until the next survey"

@@ -124,6 +124,16 @@ void FakePlacement::watched(std::function<Result<T>()> look, Callback<T> done) {
   });
 }
 
+void FakePlacement::list_rows(Callback<std::vector<placement::ProviderRow>> done) {
+  watched<std::vector<placement::ProviderRow>>(
+      [this]() -> Result<std::vector<placement::ProviderRow>> {
+        std::vector<placement::ProviderRow> rows;
+        for (const auto& [uuid, provider] : providers_) rows.push_back(provider.row);
+        return rows;
+      },
+      std::move(done));
+}
+
 void FakePlacement::read_inventories(const std::string& provider_uuid,
                                      Callback<std::vector<placement::Inventory>> done) {
   watched<std::vector<placement::Inventory>>(

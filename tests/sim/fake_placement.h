@@ -45,6 +45,7 @@ class FakePlacement final : public placement::Providers {
   void read(const std::string& provider_uuid, Callback<placement::ProviderView> done) override;
   void read_again(const placement::ProviderView& known,
                   Callback<placement::ProviderView> done) override;
+  void list_rows(Callback<std::vector<placement::ProviderRow>> done) override;
   void read_inventories(const std::string& provider_uuid,
                         Callback<std::vector<placement::Inventory>> done) override;
   void read_consumers(const std::string& provider_uuid,
@@ -112,7 +113,7 @@ class FakePlacement final : public placement::Providers {
     int consumer = 0;  // what one has
     int read = 0;
     int set_reserved = 0;
-    int watch = 0;             // by read_inventories and find
+    int watch = 0;             // by list_rows, read_inventories and find
     int watching = 0;          // of these, still to be answered,
     int watching_at_most = 0;  // and how many there ever were at a time
     [[nodiscard]] int total() const {

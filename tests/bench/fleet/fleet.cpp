@@ -261,6 +261,10 @@ void Fleet::delete_instances(const std::vector<Place>& places, std::size_t a_sec
   }
 }
 
+void Fleet::break_drives(const std::vector<Place>& places) {
+  for (const Place& place : places) shelf_.disks()[number_of(place)].broken = 1;
+}
+
 void Fleet::evacuate(const std::vector<Place>& places) {
   const std::string recorded = recorded_deletion();
   testing::ConfirmedPublisher publisher(*nodes().back());

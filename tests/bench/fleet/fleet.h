@@ -64,6 +64,8 @@ class Fleet final {
   // with 0.
   void let(const std::vector<Place>& places);
   void delete_instances(const std::vector<Place>& places, std::size_t a_second);
+  // From now on their drives refuse each sanitize.
+  void break_drives(const std::vector<Place>& places);
   // Nova tells of their evacuation, and nothing else happens.
   void evacuate(const std::vector<Place>& places);
   // So many notifications, each for one of `known_hosts`; returns when they are acknowledged.

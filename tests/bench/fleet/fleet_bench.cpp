@@ -27,6 +27,7 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
   --erase-ms N         how long a drive takes to sanitize (2000)
   --idle-s N           watch the fleet so long while nothing happens; 0: do not (60)
   --evacuations N      then N events at once that name no host, of instances that have drives (0)
+  --in-error N         then N instances go whose drives refuse to be erased, and are watched (0)
   --known-hosts N      Redis has the heartbeats of so many more, without workers (0)
   --notifications N    then so many events that name one of those (0)
   --deletions N        then delete so many instances (0)
@@ -86,6 +87,8 @@ Asked parse(int argc, char** argv) {
       asked.scenario.deletions = number(0, 1'000'000);
     } else if (word == "--evacuations") {
       asked.scenario.evacuations = number(0, 1'000'000);
+    } else if (word == "--in-error") {
+      asked.scenario.in_error = number(0, 1'000'000);
     } else if (word == "--known-hosts") {
       fleet.known_hosts = number(0, 99'000);
     } else if (word == "--notifications") {
@@ -121,6 +124,12 @@ Asked parse(int argc, char** argv) {
   }
   if (asked.scenario.evacuations > fleet.hosts * fleet.drives) {
     fail("--evacuations: there are fewer drives than that");
+  }
+  if (asked.scenario.in_error > fleet.hosts * fleet.drives) {
+    fail("--in-error: there are fewer drives than that");
+  }
+  if (asked.scenario.in_error > 0 && asked.scenario.deletions > 0) {
+    fail("--in-error and --deletions take the same drives: one at a time");
   }
   if (asked.scenario.notifications > 0 && fleet.known_hosts == 0) {
     fail("--notifications needs --known-hosts");

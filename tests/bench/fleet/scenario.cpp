@@ -39,14 +39,28 @@ std::size_t drives_of(const FleetOptions& fleet) {
   return fleet.hosts * fleet.drives;
 }
 
-// A command that reads every host's set of devices: so many records are in Redis.
-std::size_t records(const Fleet& fleet) {
+// Adds `of_host` up, a Lua expression that knows the host as `h`.
+std::size_t sum(const Fleet& fleet, const std::string& of_host) {
   const std::string text = fleet.redis().cli(
       {"EVAL",
-       "local n = 0 for _, h in ipairs(redis.call('SMEMBERS', 'reclaim:hosts')) do "
-       "n = n + redis.call('SCARD', 'reclaim:{' .. h .. '}:devices') end return n",
+       "local n = 0 for _, h in ipairs(redis.call('SMEMBERS', 'reclaim:hosts')) do n = n + " +
+           of_host + " end return n",
        "0"});
   return std::strtoul(text.c_str(), nullptr, 10);
+}
+
+// So many records are in Redis.
+std::size_t records(const Fleet& fleet) {
+  return sum(fleet, "redis.call('SCARD', 'reclaim:{' .. h .. '}:devices')");
+}
+
+// So many of them are in error.
+std::size_t in_error(const Fleet& fleet) {
+  return sum(fleet,
+             "(function() local failed = 0 "
+             "for _, a in ipairs(redis.call('SMEMBERS', 'reclaim:{' .. h .. '}:devices')) do "
+             "if redis.call('HGET', 'reclaim:{' .. h .. '}:device:' .. a, 'stage') == 'error' "
+             "then failed = failed + 1 end end return failed end)()");
 }
 
 void add_rates(Figures& out, const std::string& phase, const Rates& rates) {
@@ -111,6 +125,24 @@ void evacuate(Fleet& fleet, Figures& out, const std::vector<Place>& places) {
   const auto count = static_cast<double>(places.size());
   add_rates(out, "evacuation", rates);
   out.add("placement_per_evacuation", (rates.placement - of_idle.placement) / count);
+}
+
+// What a fleet asks while drives of it wait for an operator.
+void stand_in_error(Fleet& fleet, Figures& out, const std::vector<Place>& places) {
+  constexpr std::int64_t kWatchS = 60;
+  say(fmt::format("{} instances go whose drives refuse to sanitize", places.size()));
+  fleet.break_drives(places);
+  fleet.delete_instances(places, 0);
+  wait_until([&] { return in_error(fleet) == places.size(); });
+  pause_s(kWatchS);  // the looks after the deletions
+  const Moment before = fleet.now();
+  pause_s(kWatchS);
+  const Moment after = fleet.now();
+  const Rates rates = between(before, after);
+  add_rates(out, "in_error", rates);
+  const double host_minutes = static_cast<double>(fleet.options().hosts) * rates.seconds / 60;
+  out.add("in_error_placement_per_host_minute", rates.placement / host_minutes);
+  out.add("in_error_placement_by_kind", most_frequent(before.asked.kinds, after.asked.kinds));
 }
 
 // Who hears of them surveys nothing, so that all is the cost of finding out whom to tell.
@@ -219,12 +251,16 @@ Figures run(const Scenario& scenario) {
   out.add("processors", static_cast<std::int64_t>(std::thread::hardware_concurrency()));
   out.add("erase_s", static_cast<double>(scenario.fleet.erase_ms) / 1'000);
   const std::vector<Place> places = tenancies(scenario.fleet, scenario.deletions);
-  fleet.let(tenancies(scenario.fleet, std::max(scenario.deletions, scenario.evacuations)));
+  fleet.let(tenancies(scenario.fleet,
+                      std::max({scenario.deletions, scenario.evacuations, scenario.in_error})));
   say(fmt::format("{} hosts start", scenario.fleet.hosts));
   start(fleet, out);
   if (scenario.idle_s > 0) idle(fleet, out, scenario.idle_s);
   if (scenario.evacuations > 0) {
     evacuate(fleet, out, tenancies(scenario.fleet, scenario.evacuations));
+  }
+  if (scenario.in_error > 0) {
+    stand_in_error(fleet, out, tenancies(scenario.fleet, scenario.in_error));
   }
   if (scenario.notifications > 0) notify(fleet, out, scenario.notifications);
   if (!places.empty()) storm(fleet, out, scenario, places);

@@ -12,6 +12,7 @@ struct Scenario {
   FleetOptions fleet;
   std::size_t evacuations = 0;    // events that name no host
   std::size_t notifications = 0;  // of `known_hosts`
+  std::size_t in_error = 0;       // instances whose drives refuse to be erased
   std::size_t deletions = 0;      // instances that are deleted
   std::size_t a_second = 0;       // so many; 0: as fast as RabbitMQ confirms
   std::int64_t idle_s = 60;  // how long the fleet is watched while nothing happens; 0: not at all

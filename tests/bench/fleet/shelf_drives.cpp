@@ -208,6 +208,7 @@ Result<Ok> ShelfDrives::begin_erase(const Erasing& job) {
     return Error{Errc::not_found, "no sanitize of ours"};
   }
   if (it.sanitize_runs != 0) return Error{Errc::failed, "a sanitize runs already"};
+  if (it.broken != 0) return Error{Errc::failed, "it refuses to sanitize"};
   it.sanitize_cdw10 = cdw10;
   it.sanitize_ends_ms = now_ms() + erase_ms_;
   it.sanitize_runs = 1;

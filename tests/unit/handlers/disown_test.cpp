@@ -45,6 +45,10 @@ struct Disown : ::testing::Test {
     world->drive().guarded = true;
     world->tenancy_ends();
     look();
+    // Now and then it is tried.
+    for (int ms = 0; ms < kMinuteMs && world->record().stage == Stage::guarding; ++ms) {
+      world->pass(1);
+    }
     ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
     slot().ours = false;
     look();

@@ -67,6 +67,7 @@ class LateProviders final : public placement::Providers {
   };
 
   void list_tree_again(placement::Tree, Callback<placement::Tree>) override { CHECK(false); }
+  void list_rows(Callback<std::vector<placement::ProviderRow>>) override { CHECK(false); }
   void read(const std::string&, Callback<placement::ProviderView> done) override { done(view()); }
   void read_again(const placement::ProviderView&, Callback<placement::ProviderView>) override {
     CHECK(false);

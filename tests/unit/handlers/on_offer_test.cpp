@@ -364,15 +364,53 @@ TEST_F(OnOffer, EachOfManyIsReservedAgainWithinSeconds) {
   }
 }
 
-// A minute of it: one request a device and interval, one at a time, and none for what is clean or
-// taken.
+// A minute of it, and none for what is clean or taken: one request an interval, however many
+// devices; one at a time.
 TEST_F(OnOffer, TheWatchIsBounded) {
+  leave_dirty(8);
+  const int before = world->placement.requests().watch;
+  world->pass(kMinuteMs);
+  EXPECT_LE(world->placement.requests().watch - before, 31);
+  EXPECT_GE(world->placement.requests().watch - before, 25);
+  EXPECT_EQ(world->placement.requests().watching_at_most, 1);
+}
+
+// Each is read once more, and that it was un-reserved meanwhile is seen.
+TEST_F(OnOffer, WhatIsWrittenOtherwiseIsReadOnce) {
+  leave_dirty(8);
+  const int before = world->placement.requests().watch;
+  for (std::size_t i = 0; i < world->slots.size(); ++i) {
+    world->placement.touch(world->provider(i).row.uuid);
+  }
+  world->pass(kMinuteMs);
+  EXPECT_LE(world->placement.requests().watch - before, 31 + 8);
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// Its provider may be made again at the generation that it had.
+TEST_F(OnOfferOfCyborg, EachIsReadInEachInterval) {
   leave_dirty(8);
   const int before = world->placement.requests().watch;
   world->pass(kMinuteMs);
   EXPECT_LE(world->placement.requests().watch - before, 8 * 31);
   EXPECT_GE(world->placement.requests().watch - before, 8 * 25);
   EXPECT_EQ(world->placement.requests().watching_at_most, 1);
+}
+
+// What could not be reserved is watched, though nobody writes it any more, and tried again.
+TEST_F(OnOffer, WhatCouldNotBeReservedIsNotForgotten) {
+  leave_dirty();
+  world->faults.placement_conflict = 1;
+  unreserve();
+  const int before = world->placement.requests().watch;
+  world->pass(kMinuteMs);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_GE(world->placement.requests().watch - before, 45) << "it is not read in each interval";
+  world->faults.placement_conflict = 0;
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
 }
 
 TEST_F(OnOffer, WhatIsCleanOrTakenIsNotWatched) {

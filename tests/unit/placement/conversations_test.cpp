@@ -445,6 +445,17 @@ TEST(Lookups, TheInventoriesAloneAreOneRequest) {
   EXPECT_EQ(played.result->front().reserved, 0);
 }
 
+TEST(Lookups, TheRowsOfATreeAreOneRequest) {
+  const Options options = options_for();
+  const auto rows = play(ask_rows(options, kRoot), {recorded("placement-16/get-in-tree.http")});
+  EXPECT_THAT(rows.asked, ElementsAre(std::string("GET /resource_providers?in_tree=") + kRoot));
+  ASSERT_TRUE(rows.result.ok()) << rows.result.error().what;
+  EXPECT_GT(rows.result->size(), 1U);
+  const auto unlisted = play(ask_rows(options, ""), {});
+  EXPECT_TRUE(unlisted.asked.empty());
+  EXPECT_EQ(unlisted.result.error().code, Errc::not_found);
+}
+
 TEST(Lookups, AProviderIsFoundByItsName) {
   const Options options = options_for();
   const auto found =
