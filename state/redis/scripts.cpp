@@ -56,11 +56,13 @@ if left >= 0 and left < 100000000000000 then
   redis.call('PEXPIRE', KEYS[1], '1000000000000000')
 end
 redis.call('HSET', KEYS[1], unpack(ARGV, record + 2))
-local written = {}
-for i = record + 2, #ARGV, 2 do written[ARGV[i]] = true end
 local found = redis.call('HGETALL', KEYS[1])
-for i = 1, #found, 2 do
-  if not written[found[i]] then redis.call('HDEL', KEYS[1], found[i]) end
+if #found > #ARGV - record - 1 then
+  local written = {}
+  for i = record + 2, #ARGV, 2 do written[ARGV[i]] = true end
+  for i = 1, #found, 2 do
+    if not written[found[i]] then redis.call('HDEL', KEYS[1], found[i]) end
+  end
 end
 if not usable(KEYS[2], redis.pcall('SADD', KEYS[2], ARGV[record + 1])) then
   redis.call('SADD', KEYS[2], ARGV[record + 1])
