@@ -349,16 +349,20 @@ DriveFacts facts_of(const SysDrive& sys) {
 
 Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,
                                  bool open_controller) {
-  auto sys = read_drive(options.sysfs_root, address);
-  if (!sys) return std::move(sys).error();
-  DriveFacts facts = facts_of(*sys);
-  if (sys->driver != "nvme") {
-    facts.problem = sys->driver.empty() ? "no driver is bound" : "bound to " + sys->driver;
-  } else if (sys->controller_state != "live") {
-    facts.problem = sys->controller.empty() ? "the nvme driver has no controller for it"
-                                            : sys->controller + " is " + sys->controller_state;
+  const auto sys = read_drive(options.sysfs_root, address);
+  if (!sys) return sys.error();
+  return look_at_drive(options, *sys, open_controller);
+}
+
+DriveFacts look_at_drive(const Options& options, const SysDrive& sys, bool open_controller) {
+  DriveFacts facts = facts_of(sys);
+  if (sys.driver != "nvme") {
+    facts.problem = sys.driver.empty() ? "no driver is bound" : "bound to " + sys.driver;
+  } else if (sys.controller_state != "live") {
+    facts.problem = sys.controller.empty() ? "the nvme driver has no controller for it"
+                                           : sys.controller + " is " + sys.controller_state;
   } else if (open_controller) {
-    const auto fd = open_controller_node(options, *sys);
+    const auto fd = open_controller_node(options, sys);
     if (!fd) {
       facts.problem = fd.error().what;
       return facts;

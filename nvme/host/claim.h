@@ -116,6 +116,8 @@ class Claim final {
 
 // What sysfs and, where it is live, the opened controller say of a drive, for discovery. With
 // `open_controller` false only sysfs is looked at.
+[[nodiscard]] DriveFacts look_at_drive(const Options& options, const SysDrive& sys,
+                                       bool open_controller);
 [[nodiscard]] Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,
                                                bool open_controller);
 // Every guard, refused or not; opens the controller to read its serial, claims nothing.

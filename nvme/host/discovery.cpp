@@ -20,15 +20,13 @@ constexpr std::chrono::milliseconds kStopHeardWithin{50};
 
 // What of the host's guests has it, by the guards that would refuse a claim; what cannot be read
 // tells nothing here. Only a vfio driver lets a process have it, and that look is the dearer one.
-std::string guest_of(const Options& options, const PciAddress& address,
+std::string guest_of(const Options& options, const SysDrive& sys,
                      const std::shared_ptr<HostLook>& host) {
-  const auto sys = read_drive(options.sysfs_root, address);
-  if (!sys) return {};
   ClaimRequest request;
-  request.address = address;
-  const GuardContext context{.options = options, .request = request, .drive = *sys, .host = host};
+  request.address = sys.address;
+  const GuardContext context{.options = options, .request = request, .drive = sys, .host = host};
   for (const Guard guard : {guard_libvirt_domain, guard_vfio_open}) {
-    if (guard == guard_vfio_open && sys->driver == "nvme") continue;
+    if (guard == guard_vfio_open && sys.driver == "nvme") continue;
     const GuardResult seen = guard(context);
     if (!seen.finding.passed && seen.code == Errc::busy) return seen.finding.detail;
   }
@@ -39,11 +37,11 @@ std::string guest_of(const Options& options, const PciAddress& address,
 void look_at_other(const Options& options, const MayBeAsked& may_be_asked, bool on_thread,
                    const PciAddress& address, const std::shared_ptr<HostLook>& host,
                    std::vector<DriveFacts>& found) {
-  const auto sys = read_drive(options.sysfs_root, address);
+  const auto sys = read_drive(options.sysfs_root, address, host->slots(options));
   if (!sys) return;
   DriveFacts facts = facts_of(*sys);
   if (may_be_asked != nullptr && may_be_asked(facts)) {
-    if (!on_thread) facts.guest = guest_of(options, address, host);
+    if (!on_thread) facts.guest = guest_of(options, *sys, host);
   } else {
     facts.problem = "it is not an NVMe controller";
   }
@@ -67,11 +65,13 @@ Discovery::Discovery(Options options, const Clock& clock, MayBeAsked may_be_aske
 
 Discovery::~Discovery() = default;
 
-void Discovery::begin(const PciAddress& address) {
+void Discovery::begin(const SysDrive& sys) {
   const auto look = std::make_shared<Look>();
-  looks_[address] = look;
-  std::thread([look, options = options_, address] {
-    auto answer = look_at_drive(options, address, true);
+  looks_[sys.address] = look;
+  std::thread([look, options = options_, sys] {
+    Result<DriveFacts> answer = look_at_drive(options, sys, true);
+    const auto driver = read_driver(options.sysfs_root, sys.address);
+    if (!driver && driver.error().code == Errc::not_found) answer = driver.error();
     const std::lock_guard lock(look->mutex);
     look->answer = std::move(answer);
     look->answered.notify_all();
@@ -82,32 +82,33 @@ void Discovery::begin(const PciAddress& address) {
 std::optional<DriveFacts> Discovery::from_sysfs(
     const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
     const std::shared_ptr<HostLook>& host) {
-  auto facts = look_at_drive(options_, address, false);
-  if (!facts && facts.error().code == Errc::not_found) return std::nullopt;
-  if (!facts) {
+  const auto sys = read_drive(options_.sysfs_root, address, host->slots(options_));
+  if (!sys && sys.error().code == Errc::not_found) return std::nullopt;
+  if (!sys) {
     DriveFacts unreadable;
     unreadable.address = address;
-    unreadable.problem = facts.error().what;
+    unreadable.problem = sys.error().what;
     return unreadable;
   }
+  DriveFacts facts = look_at_drive(options_, *sys, false);
   if (const auto thread = on_threads.find(address); thread != on_threads.end()) {
-    if (thread->second) facts->identity = thread->second->identity;
-    if (thread->second) facts->counters = thread->second->counters;
-    return *std::move(facts);
+    if (thread->second) facts.identity = thread->second->identity;
+    if (thread->second) facts.counters = thread->second->counters;
+    return facts;
   }
-  if (may_be_asked_ != nullptr && !may_be_asked_(*facts)) {
-    if (!facts->problem.empty()) facts->problem += "; ";
-    facts->problem += "no [nvme] device_spec entry matches it: it is not asked anything";
-    return *std::move(facts);
+  if (may_be_asked_ != nullptr && !may_be_asked_(facts)) {
+    if (!facts.problem.empty()) facts.problem += "; ";
+    facts.problem += "no [nvme] device_spec entry matches it: it is not asked anything";
+    return facts;
   }
-  facts->guest = guest_of(options_, address, host);
-  if (!facts->problem.empty()) return *std::move(facts);
-  if (!looks_.contains(address)) begin(address);
-  facts->problem = fmt::format(
+  facts.guest = guest_of(options_, *sys, host);
+  if (!facts.problem.empty()) return facts;
+  if (!looks_.contains(address)) begin(*sys);
+  facts.problem = fmt::format(
       "{} does not answer an Identify within {} ms; see the kernel's log, and power-cycle its slot "
       "or replace the drive if this lasts",
-      facts->controller, options_.discovery_timeout_ms);
-  return *std::move(facts);
+      facts.controller, options_.discovery_timeout_ms);
+  return facts;
 }
 
 bool Discovery::wait_for_all(StopFlag& stop) const {

@@ -19,6 +19,7 @@
 namespace reclaim::nvme {
 
 class HostLook;
+struct SysDrive;
 
 class Discovery final {
  public:
@@ -41,7 +42,7 @@ class Discovery final {
   [[nodiscard]] std::optional<DriveFacts> from_sysfs(
       const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
       const std::shared_ptr<HostLook>& host);
-  void begin(const PciAddress& address);
+  void begin(const SysDrive& sys);
   [[nodiscard]] bool wait_for_all(StopFlag& stop) const;
 
   Options options_;

@@ -162,14 +162,18 @@ GuardResult guard_live(const GuardContext& context) {
 
 GuardResult guard_subsystem_peers(const GuardContext& context) {
   const SysDrive& drive = context.drive;
-  if (drive.subsystem_peers.empty()) {
+  if (drive.controller.empty()) {
+    return passes("subsystem_peers", "the nvme driver has no controller for it");
+  }
+  const auto peers = subsystem_peers(context.options.sysfs_root, drive);
+  if (!peers) return refuses("subsystem_peers", Errc::refused, peers.error().what);
+  if (peers->empty()) {
     return passes("subsystem_peers", "no second controller of its subsystem is visible");
   }
-  return refuses(
-      "subsystem_peers", Errc::refused,
-      fmt::format("{} belongs to the same subsystem ({}) as {}; a sanitize would erase "
-                  "what is seen through it too",
-                  fmt::join(drive.subsystem_peers, ", "), drive.subsystem_nqn, drive.controller));
+  return refuses("subsystem_peers", Errc::refused,
+                 fmt::format("{} belongs to the same subsystem ({}) as {}; a sanitize would erase "
+                             "what is seen through it too",
+                             fmt::join(*peers, ", "), drive.subsystem_nqn, drive.controller));
 }
 
 GuardResult guard_serial(const GuardContext& context, const Identity& opened) {

@@ -131,6 +131,11 @@ const OpenFiles& HostLook::open_files(const Options& options) {
   return *open_files_;
 }
 
+const PciSlots& HostLook::slots(const Options& options) {
+  if (!slots_) slots_ = list_slots(options.sysfs_root);
+  return *slots_;
+}
+
 std::string name_of_process(const Options& options, const std::string& pid) {
   const auto name = read_file(fmt::format("{}/{}/comm", options.proc_root, pid), kNameBytesMax);
   return fmt::format("{} ({})", pid, name ? *name : "?");

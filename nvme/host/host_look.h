@@ -1,7 +1,7 @@
-// What one look at the host's guests and processes reads: libvirt's domains and the device files
-// that processes have open. Each is read once, when it is first asked for, however many drives it
-// is compared with. A later decision takes a new look.
-// Blocking; thread: its owner's, which is not the loop.
+// What one look at the host reads: libvirt's domains, the device files that processes have open,
+// and the names of its slots. Each is read once, when it is first asked for, however many drives it
+// is compared with. A later decision takes a new look. Blocking; thread: its owner's, which is not
+// the loop.
 #pragma once
 
 #include <optional>
@@ -49,10 +49,12 @@ class HostLook final {
   // One for each of Options::libvirt_dirs.
   [[nodiscard]] const std::vector<DomainFolder>& domains(const Options& options);
   [[nodiscard]] const OpenFiles& open_files(const Options& options);
+  [[nodiscard]] const PciSlots& slots(const Options& options);
 
  private:
   std::optional<std::vector<DomainFolder>> domains_;
   std::optional<OpenFiles> open_files_;
+  std::optional<PciSlots> slots_;
 };
 
 // "4711 (qemu-system-x86)"; "4711 (?)" when it has ended.

@@ -152,19 +152,6 @@ Status read_namespaces(const std::string& sysfs_root, const std::string& folder,
   return Ok{};
 }
 
-Status read_peers(const std::string& sysfs_root, SysDrive& drive) {
-  const std::string folder = sysfs_root + "/class/nvme";
-  auto controllers = list_directory(folder);
-  if (!controllers) return std::move(controllers).error();
-  for (const std::string& name : *controllers) {
-    if (name == drive.controller) continue;
-    auto nqn = read_optional(folder + "/" + name + "/subsysnqn");
-    if (!nqn) return std::move(nqn).error();
-    if (!nqn->empty() && *nqn == drive.subsystem_nqn) drive.subsystem_peers.push_back(name);
-  }
-  return Ok{};
-}
-
 Status read_controller(const std::string& sysfs_root, const std::string& device, SysDrive& drive) {
   auto names = list_directory(device + "/nvme");
   // A driver that is still probing, or gave up, has no controller yet.
@@ -191,21 +178,13 @@ Status read_controller(const std::string& sysfs_root, const std::string& device,
     if (!text) return std::move(text).error();
     *field = *std::move(text);
   }
-  if (auto peers = read_peers(sysfs_root, drive); !peers) return peers;
   return read_namespaces(sysfs_root, folder, drive);
 }
 
-// The slot whose address, without a function, is this one's; most platforms name theirs.
-std::string slot_of(const std::string& sysfs_root, const PciAddress& address) {
-  const std::string folder = sysfs_root + "/bus/pci/slots";
-  const auto slots = list_directory(folder);
-  if (!slots) return {};
+std::string slot_of(const PciSlots& slots, const PciAddress& address) {
   const std::string name = to_string(address);
-  for (const std::string& slot : *slots) {
-    const auto at = read_file(folder + "/" + slot + "/address", kAttributeBytesMax);
-    if (at && !at->empty() && *at == name.substr(0, name.rfind('.'))) return slot;
-  }
-  return {};
+  const auto slot = slots.find(name.substr(0, name.rfind('.')));
+  return slot == slots.end() ? std::string() : slot->second;
 }
 
 // Of the one interface that a driver has made below the function. An address of another length is
@@ -318,7 +297,24 @@ std::vector<const BlockDevice*> SysDrive::block_devices() const {
   return all;
 }
 
+PciSlots list_slots(const std::string& sysfs_root) {
+  PciSlots slots;
+  const std::string folder = sysfs_root + "/bus/pci/slots";
+  const auto names = list_directory(folder);
+  if (!names) return slots;
+  for (const std::string& name : *names) {
+    const auto address = read_file(folder + "/" + name + "/address", kAttributeBytesMax);
+    if (address && !address->empty()) slots.emplace(*address, name);
+  }
+  return slots;
+}
+
 Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address) {
+  return read_drive(sysfs_root, address, list_slots(sysfs_root));
+}
+
+Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address,
+                            const PciSlots& slots) {
   const auto folder = folder_of(sysfs_root, address);
   if (!folder) return folder.error();
   const std::string& device = *folder;
@@ -333,7 +329,7 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
   if (auto groups = read_groups(sysfs_root, drive); !groups) return incomplete(groups.error());
   // What cannot be read of these is not known; it refuses nothing by itself.
   drive.hardware.serial_number = device_serial_number(read_config_space(device));
-  drive.hardware.slot = slot_of(sysfs_root, address);
+  drive.hardware.slot = slot_of(slots, address);
   if (drive.class_code >> 16U == kNetworkClass) drive.mac = mac_of(device);
   if (drive.driver == "nvme") {
     if (auto controller = read_controller(sysfs_root, device, drive); !controller) {
@@ -362,6 +358,21 @@ Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_roo
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+Result<std::vector<std::string>> subsystem_peers(const std::string& sysfs_root,
+                                                 const SysDrive& drive) {
+  const std::string folder = sysfs_root + "/class/nvme";
+  auto controllers = list_directory(folder);
+  if (!controllers) return std::move(controllers).error();
+  std::vector<std::string> peers;
+  for (const std::string& name : *controllers) {
+    if (name == drive.controller) continue;
+    auto nqn = read_optional(folder + "/" + name + "/subsysnqn");
+    if (!nqn) return std::move(nqn).error();
+    if (!nqn->empty() && *nqn == drive.subsystem_nqn) peers.push_back(name);
+  }
+  return peers;
 }
 
 std::vector<std::string> disks_below(const std::string& sysfs_root, const std::string& name) {

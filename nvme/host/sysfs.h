@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,8 +75,7 @@ struct SysDrive {
   std::string controller_state;  // "live", "resetting", …
   std::string serial;            // trimmed
   std::string subsystem_nqn;
-  std::vector<std::string> subsystem_peers;  // other controllers with the same NQN: "nvme1"
-  std::vector<SysNamespace> namespaces;      // by NSID
+  std::vector<SysNamespace> namespaces;  // by NSID
 
   // Every block device of the drive: disks and their partitions.
   [[nodiscard]] std::vector<const BlockDevice*> block_devices() const;
@@ -85,9 +85,16 @@ struct SysDrive {
   std::vector<SysInterface> interfaces;
 };
 
+// The names that the platform gives its slots, by the address of what is in each, without a
+// function: "0000:c1:00". Many platforms name none.
+using PciSlots = std::map<std::string, std::string>;
+[[nodiscard]] PciSlots list_slots(const std::string& sysfs_root);
+
 // Errc::not_found when there is no such function; Errc::failed when something that is there cannot
-// be read or understood.
+// be read or understood. Who reads many drives lists the slots once for all.
 [[nodiscard]] Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address);
+[[nodiscard]] Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address,
+                                          const PciSlots& slots);
 
 // The same of a function that is no NVMe drive, with whatever devices its driver made below it.
 // Defined in function_uses.cpp. Errc::failed also where functions are behind it: it is a bridge, or
@@ -102,6 +109,11 @@ struct SysDrive {
 
 // The addresses of all functions of class NVMe (0108xx), sorted.
 [[nodiscard]] Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_root);
+
+// The other controllers of the drive's subsystem, by its NQN: "nvme1". One file for each controller
+// of the host is read.
+[[nodiscard]] Result<std::vector<std::string>> subsystem_peers(const std::string& sysfs_root,
+                                                               const SysDrive& drive);
 
 // The names of the whole disks at the bottom of a block device: partitions are followed to their
 // disk and stacked devices (dm, md, bcache) through slaves/. Names that are not block devices

@@ -1,6 +1,7 @@
 // What a look at the drives of a host takes, beside libvirt's domains and other processes, and the
 // guards of one claim. The drives are on vfio-pci in a tree of files; the processes are real. Run
-// by root. The arguments are domains and processes.
+// by root. The arguments are domains and processes. `survey_nvme`: drives on nvme, each in a slot;
+// none can be opened, so that it is what sysfs takes.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -95,6 +96,36 @@ void survey(benchmark::State& state) {
   }
 }
 
+void survey_nvme(benchmark::State& state) {
+  const HostTree tree;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    const std::string slot = fmt::format("0000:{:02x}:00", 0x10 + i);
+    const std::string function = fmt::format("sys/devices/pci0000:00/{}.0", slot);
+    const std::string controller = fmt::format("{}/nvme/nvme{}", function, 10 + i);
+    tree.link(fmt::format("sys/bus/pci/devices/{}.0", slot), tree.root / function);
+    tree.write(fmt::format("sys/bus/pci/slots/{}/address", i), slot + "\n");
+    tree.write(function + "/class", "0x010802\n");
+    tree.write(function + "/vendor", "0x144d\n");
+    tree.write(function + "/device", "0xa824\n");
+    tree.link(function + "/driver", tree.root / "sys/bus/pci/drivers/nvme");
+    tree.write(controller + "/dev", fmt::format("238:{}\n", 10 + i));
+    tree.write(controller + "/state", "live\n");
+    tree.write(controller + "/serial", fmt::format("S{}\n", i));
+    tree.write(controller + "/subsysnqn", fmt::format("nqn.2014-08.org.example:{}\n", i));
+    tree.link(fmt::format("sys/class/nvme/nvme{}", 10 + i), tree.root / controller);
+    const std::string disk = fmt::format("{}/nvme{}n1", controller, 10 + i);
+    tree.block(disk, fmt::format("259:{}", 10 + i), "7501476528");
+    tree.write(disk + "/nsid", "1\n");
+  }
+  const SystemClock clock;
+  StopFlag stop;
+  Discovery discovery(tree.options, clock, nullptr);
+  for (auto _ : state) {
+    const auto found = discovery.look({}, {}, stop);
+    CHECK(found.ok() && static_cast<std::int64_t>(found->size()) > state.range(0));
+  }
+}
+
 void claim(benchmark::State& state) {
   const BusyHost host(state.range(0), state.range(1));
   const auto drive = host.tree().read();
@@ -110,6 +141,7 @@ void arguments(benchmark::internal::Benchmark* bench) {
   bench->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 BENCHMARK(survey)->Apply(arguments);
+BENCHMARK(survey_nvme)->Arg(1)->Arg(24)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(claim)->Apply(arguments);
 
 }  // namespace

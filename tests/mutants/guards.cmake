@@ -17,7 +17,7 @@ unit_mutant(neighbours_ignored nvme nvme/host/guards.cpp GuardIommuGroup.*
   [[other->driver == "pcieport"]] [[other->driver != "pcieport"]])
 unit_mutant(peers_ignored nvme nvme/host/guards.cpp GuardSubsystemPeers.*:GuardSubsystem*
   "a sanitize erases what a second controller shows"
-  [[  if (drive.subsystem_peers.empty()) {]] [[  if (true) {]])
+  [[  if (peers->empty()) {]] [[  if (true) {]])
 unit_mutant(any_serial nvme nvme/host/guards.cpp GuardSerial.*
   "a drive that was swapped in is erased"
   [[  if (!expected.empty() && opened.serial != expected) {]] [[  if (false) {]])
