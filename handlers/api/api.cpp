@@ -399,8 +399,11 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!why && kind.kind == OrderKind::enrol) why = name_drive(found.record, order);
     if (why) return answer(*call, fault(why->status, why->detail));
     // Beside a service's token an expired one is good, and each host has both.
-    if (accepts_something(order) && !call->who.service_roles.empty()) {
+    if (is_an_operators(order, found.record) && !call->who.service_roles.empty()) {
       return answer(*call, fault(403, "use a token of your own, without an X-Service-Token"));
+    }
+    if (is_another_try(order, found.record)) {
+      if (auto denied = why_denied(kRuleOfError, *call)) return answer(*call, *denied);
     }
     // Tokens of two projects are one person: who approves is counted.
     order.who = fmt::format("keystone user {} of domain {}", word(call->who.user_id),

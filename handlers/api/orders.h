@@ -30,6 +30,12 @@ struct OrderCall {
 // Whether the body of a call that orders `clean` names clean steps, however badly.
 [[nodiscard]] bool names_steps(std::string_view body);
 
+// Whether it is a `clean` of a device in error.
+[[nodiscard]] bool is_another_try(const Order& order, const Record& record);
+
+// Whether it accepts something, or may undo what an operator ordered.
+[[nodiscard]] bool is_an_operators(const Order& order, const Record& record);
+
 // Puts into the order what the call's body says; a fault: it says what it may not, also of clean
 // steps that the device does not have.
 [[nodiscard]] std::optional<Fault> read_body(const OrderCall& call, std::string_view body,

@@ -15,6 +15,10 @@ inline constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps
 // Beside the rule of `clean`, for an order that names clean steps: their commands run as root.
 inline constexpr std::string_view kRuleOfSteps = "cyborg:device:clean_steps";
 
+// Beside the rule of `clean`, for a device in error: an operator may have put it there, who keeps it
+// as it is.
+inline constexpr std::string_view kRuleOfError = "cyborg:device:clean_error";
+
 // Empty: there is none, and the resource is open or does not exist.
 [[nodiscard]] std::string_view rule_of(Resource resource);
 [[nodiscard]] Microversion needed_by(Resource resource);

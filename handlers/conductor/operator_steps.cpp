@@ -21,6 +21,11 @@ bool runs_a_step(const Record& record) {
          record.step_index < record.plan.size();
 }
 
+// "alice" of "alice@ops-1": one person at two machines is one.
+std::string person_of(const std::string& who) {
+  return who.substr(0, who.rfind('@'));
+}
+
 }  // namespace
 
 // Of the step that the record names; nothing: it is a built-in one, or defined otherwise now.
@@ -157,8 +162,9 @@ std::string OperatorSteps::approve(const PciAddress& address, const Order& appro
   if (std::string why = why_not_held(address, approval); !why.empty()) return why;
   Hold* hold = hold_of(address);
   if (hold->outcome) return "the hold is over already";
-  if (std::find(hold->approved_by.begin(), hold->approved_by.end(), who) !=
-      hold->approved_by.end()) {
+  if (std::any_of(
+          hold->approved_by.begin(), hold->approved_by.end(),
+          [&who](const std::string& before) { return person_of(before) == person_of(who); })) {
     return fmt::format("{} has approved it already; it needs {} different operators", who,
                        hold->approvals);
   }

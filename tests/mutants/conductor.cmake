@@ -420,7 +420,14 @@ unit_mutant(a_delegate_approves_for_anybody handlers handlers/api/api.cpp ApiUnh
   [[!call->who.is_in_person()]] [[!call->who.service_roles.empty()]])
 unit_mutant(beside_a_service handlers handlers/api/api.cpp ApiDisownTest.BesideAServices*
   "whoever has a service's token and old tokens of others accepts drives in their names"
-  [[accepts_something(order) && !call->who.service_roles.empty()]] [[false]])
+  [[is_an_operators(order, found.record) && !call->who.service_roles.empty()]] [[false]])
+unit_mutant(a_service_ends_an_error handlers handlers/api/api.cpp ApiDisownTest.AServiceUndoes*
+  "whoever has a compute host has a drive erased that an operator keeps as it is on another"
+  [[    if (is_another_try(order, found.record)) {]] [[    if (false) {]])
+unit_mutant(one_person_is_two conductor handlers/conductor/operator_steps.cpp
+  OwnSteps.OnePersonAtTwoMachines*
+  "one operator approves twice, at two machines"
+  [[  return who.substr(0, who.rfind('@'));]] [[  return who;]])
 unit_mutant(services_are_operators handlers handlers/api/policy.cpp ApiPolicyTest.WhatAccepts*
   "whoever has a compute host approves as two people on another, and accepts its drives"
   [[{"operator_api", "role:admin and not role:service"}]] [[{"operator_api", "role:admin"}]])

@@ -89,6 +89,30 @@ TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
   }
 }
 
+// An operator may have aborted its cleaning, or keeps it in maintenance, and a service's login
+// stands on each compute host.
+TEST_F(ApiDisownTest, AServiceUndoesNothing) {
+  tokens.known["nova"] = tokens.known["admin"];
+  tokens.known["nova"].roles.push_back("service");
+  tokens.known["beside"] = tokens.known["admin"];
+  tokens.known["beside"].service_roles = {"service"};
+  const Record waiting = dirty();
+  const Record failed = drive("compute-1", "0000:02:00.0", Stage::error);
+  for (const auto& [order, rule] :
+       {std::pair{"clean", "cyborg:device:clean_error"}, std::pair{"abort", "cyborg:device:abort"},
+        std::pair{"enable", "cyborg:device:enable"},
+        std::pair{"disable", "cyborg:device:disable"}}) {
+    expect_refused(send(failed, order, "", "nova"), 403, rule);
+  }
+  expect_refused(send(failed, "clean", "", "beside"), 403, "X-Service-Token");
+  for (const char* order : {"enable", "disable"}) {
+    expect_refused(send(waiting, order, "", "beside"), 403, "X-Service-Token");
+  }
+  EXPECT_TRUE(store.orders.empty());
+  EXPECT_EQ(send(waiting, "clean", "", "nova").status, 409) << "it is not one that waits for a word";
+  EXPECT_EQ(send(failed, "clean", "", "admin").status, 202);
+}
+
 // Each compute host has a service's token, and sees its tenants' and operators'.
 TEST_F(ApiDisownTest, BesideAServicesTokenNothingIsAccepted) {
   tokens.known["beside"] = tokens.known["admin"];

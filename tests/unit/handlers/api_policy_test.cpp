@@ -45,10 +45,12 @@ TEST(ApiPolicyTest, CleanIsForAdminsUnlessAFileSaysOtherwise) {
 }
 
 // A service's login stands on each compute host.
-TEST(ApiPolicyTest, WhatAcceptsOrApprovesIsForOperatorsAndNoService) {
+TEST(ApiPolicyTest, WhatAcceptsApprovesOrUndoesIsForOperatorsAndNoService) {
   const Policy policy = Policy::defaults();
-  for (const char* rule : {"cyborg:device:clean_steps", "cyborg:device:unhold",
-                           "cyborg:device:disown", "cyborg:device:retire", "cyborg:device:enrol"}) {
+  for (const char* rule :
+       {"cyborg:device:clean_steps", "cyborg:device:clean_error", "cyborg:device:unhold",
+        "cyborg:device:disown", "cyborg:device:retire", "cyborg:device:enrol",
+        "cyborg:device:abort", "cyborg:device:enable", "cyborg:device:disable"}) {
     EXPECT_TRUE(policy.allows(rule, with_roles({"admin"}), {})) << rule;
     EXPECT_FALSE(policy.allows(rule, with_roles({"admin", "service"}), {})) << rule;
     EXPECT_FALSE(policy.allows(rule, with_roles({"service"}), {})) << rule;

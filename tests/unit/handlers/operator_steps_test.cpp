@@ -230,6 +230,17 @@ TEST_F(OwnSteps, AHoldWaitsForItsApprovalsByDifferentOperators) {
   EXPECT_THAT(world->record().findings, HasSubstr("alice, bob"));
 }
 
+TEST_F(OwnSteps, OnePersonAtTwoMachinesIsOne) {
+  begin({hold("forensics", 2)});
+  leave(kMinuteMs);
+  order("unhold", "alice@ops-1");
+  order("unhold", "alice@ops-2");
+  EXPECT_EQ(world->record().clean_step, "hold.forensics");
+  order("unhold", "bob@ops-1");
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->releases, 1U);
+}
+
 TEST_F(OwnSteps, AHoldThatNobodyEndsIsAnError) {
   begin({hold("forensics", 1)});
   leave(20 * kMinuteMs);
