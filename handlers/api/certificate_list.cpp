@@ -7,6 +7,7 @@
 #include "handlers/api/devices.h"
 #include "handlers/api/json.h"
 #include "handlers/api/paging.h"
+#include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/certificate/stored.h"
 
@@ -16,9 +17,27 @@ namespace {
 constexpr std::size_t kAtOnce = 32;  // read at the same time
 constexpr std::string_view kAccepted = " are hostname, device_uuid, serial, limit, marker";
 
+// A device that has come to rest names the certificate of its last release in its record. One that
+// was not returned is in none, one that is not sealed yet stands behind what Redis has, and what is
+// younger than the record that was read may be of a release since.
+bool is_not_the_named(const Device& device, const Certificate& certificate) {
+  const bool names_another =
+      !device.certificate_id.empty() && device.certificate_id != certificate.id;
+  return names_another && certificate.returned() && !device.certificate_pending &&
+         device.state != DeviceState::cleaning && certificate.ended_at() <= device.updated_at;
+}
+
 Result<StoredCertificate> stored_of(const Device& device, const Result<std::string>& text) {
   if (!text) return text.error();
-  return open_stored(*text, device.host, device.address);
+  auto stored = open_stored(*text, device.host, device.address);
+  if (stored && is_not_the_named(device, stored->certificate)) {
+    return Error{Errc::refused,
+                 fmt::format("it has the id {}, and the record of its device names another one, "
+                             "{}: look on the host with `reclaim certificate show {}`",
+                             stored->certificate.id, printable_excerpt(device.certificate_id),
+                             printable_excerpt(device.certificate_id))};
+  }
+  return stored;
 }
 
 std::string row(const StoredCertificate& sealed, const std::string& url) {
@@ -100,18 +119,69 @@ Result<std::optional<std::string>> parse_certificate_host(const Parameters& para
   return hostname;
 }
 
-// Several records may name one certificate: those that do not have it only say so. Two that have
-// one with this id are enough to know that there is doubt.
-class CertificateSearch final : public std::enable_shared_from_this<CertificateSearch> {
+const Device* DeviceCursor::next() {
+  for (; host_ < devices_.hosts.size(); ++host_, device_ = 0) {
+    const auto& of_host = *devices_.hosts[host_];
+    if (device_ < of_host.size()) return &of_host[device_++];
+  }
+  return nullptr;
+}
+
+bool DeviceCursor::skip_to(const std::string& uuid) {
+  host_ = 0;
+  device_ = 0;
+  while (const Device* device = next()) {
+    if (device->uuid == uuid) return true;
+  }
+  return false;
+}
+
+// All texts of `batch`, read at the same time; the store's error where one could not be asked for.
+class TextsRead final : public std::enable_shared_from_this<TextsRead> {
  public:
-  CertificateSearch(Certificates& certificates, Logger& log, const Devices& devices, std::string id)
-      : certificates_(certificates), log_(log), id_(std::move(id)) {
-    for (const HostDevices& host : devices.hosts) {
-      for (const Device& device : *host) {
-        if (device.certificate_id == id_) named_.push_back({host, &device});
-      }
+  TextsRead(std::vector<const Device*> batch, Callback<std::vector<ReadText>> done)
+      : done_(std::move(done)), outstanding_(batch.size()) {
+    for (const Device* device : batch) texts_.push_back({device, std::string()});
+  }
+
+  void run(Certificates& certificates) {
+    for (ReadText& read : texts_) {
+      certificates.load_certificate(read.device->host, read.device->address,
+                                    [self = shared_from_this(), &read](Result<std::string> text) {
+                                      self->take(read, std::move(text));
+                                    });
     }
   }
+
+ private:
+  void take(ReadText& read, Result<std::string> text) {
+    if (!text && !is_of_what_is_stored(text.error())) {
+      error_ = text.error();
+    } else {
+      read.text = std::move(text);
+    }
+    outstanding_ -= 1;
+    if (outstanding_ > 0) return;
+    if (error_) return done_(*error_);
+    done_(std::move(texts_));
+  }
+
+  Callback<std::vector<ReadText>> done_;
+  std::size_t outstanding_;
+  std::vector<ReadText> texts_;
+  std::optional<Error> error_;
+};
+
+// Only a release is in a record, so the texts of all devices are asked. Two that have one with this
+// id are enough to know that there is doubt.
+class CertificateSearch final : public std::enable_shared_from_this<CertificateSearch> {
+ public:
+  CertificateSearch(Certificates& certificates, Logger& log, Devices devices, std::string id)
+      : certificates_(certificates),
+        log_(log),
+        id_(std::move(id)),
+        devices_(std::move(devices)),
+        cursor_(devices_) {}
 
   void run(Callback<FoundCertificate> done) {
     done_ = std::move(done);
@@ -119,52 +189,61 @@ class CertificateSearch final : public std::enable_shared_from_this<CertificateS
   }
 
  private:
-  struct Named {
-    HostDevices host;  // keeps the device
-    const Device* device = nullptr;
-  };
-
   static std::string in_words(const Device& device) {
     return fmt::format("{} of host {}", device.address, device.host);
   }
 
   void go_on() {
-    if (next_ == named_.size()) return done_(std::move(found_));
-    const Device& device = *named_[next_].device;
-    certificates_.load_certificate(
-        device.host, device.address,
-        [self = shared_from_this()](Result<std::string> text) { self->take(std::move(text)); });
+    std::vector<const Device*> batch;
+    while (batch.size() < kAtOnce) {
+      const Device* device = cursor_.next();
+      if (device == nullptr) break;
+      batch.push_back(device);
+    }
+    if (batch.empty()) return done_(std::move(found_));
+    std::make_shared<TextsRead>(std::move(batch), [self = shared_from_this()](
+                                                      const Result<std::vector<ReadText>>& read) {
+      if (!read) return self->done_(read.error());
+      for (const ReadText& each : *read) {
+        self->take(each);
+        if (!self->found_.doubt.empty()) return self->done_(std::move(self->found_));
+      }
+      self->go_on();
+    })->run(certificates_);
   }
 
-  void take(Result<std::string> text) {
-    const Device& device = *named_[next_++].device;
-    if (!text && !is_of_what_is_stored(text.error())) return done_(text.error());
-    const auto sealed = stored_of(device, text);
-    if (sealed && sealed->certificate.id == id_) {
-      if (!found_.text.empty()) {
-        found_.doubt = fmt::format(
-            "{} and {} both have a certificate with this id, and one of them is another's: say "
-            "with ?hostname= whose is meant, and verify it with that host's key",
-            place_, in_words(device));
-        return done_(std::move(found_));
-      }
-      found_.uuid = device.uuid;
-      place_ = in_words(device);
-      found_.text = *std::move(text);
-    } else if (!sealed && (!text || !text->empty())) {
+  // An id has one spelling: a text that does not have it is not opened.
+  [[nodiscard]] bool may_be_of(const ReadText& read) const {
+    if (read.device->certificate_id == id_) return !read.text || !read.text->empty();
+    return read.text && read.text->find(id_) != std::string::npos;
+  }
+
+  void take(const ReadText& read) {
+    if (!may_be_of(read)) return;
+    const Device& device = *read.device;
+    const auto sealed = stored_of(device, read.text);
+    if (!sealed) {
       say_damaged(log_, device, sealed.error());
       found_.damage =
           fmt::format("what Redis has as this certificate, at {}, cannot be believed: {}",
                       in_words(device), sealed.error().what);
+    } else if (sealed->certificate.id == id_ && !found_.text.empty()) {
+      found_.doubt = fmt::format(
+          "{} and {} both have a certificate with this id, and one of them is another's: say "
+          "with ?hostname= whose is meant, and verify it with that host's key",
+          place_, in_words(device));
+    } else if (sealed->certificate.id == id_) {
+      found_.uuid = device.uuid;
+      place_ = in_words(device);
+      found_.text = *read.text;
     }
-    go_on();
   }
 
   Certificates& certificates_;
   Logger& log_;
   const std::string id_;
-  std::vector<Named> named_;
-  std::size_t next_ = 0;
+  const Devices devices_;
+  DeviceCursor cursor_;
   FoundCertificate found_;
   std::string place_;  // of what was found, in words
   Callback<FoundCertificate> done_;
@@ -180,13 +259,14 @@ CertificateList::CertificateList(Certificates& certificates, Logger& log, Device
     : certificates_(certificates),
       log_(log),
       devices_(std::move(devices)),
+      cursor_(devices_),
       damaged_(devices_.damaged),
       query_(std::move(query)),
       url_(std::move(url)) {}
 
 void CertificateList::run(Callback<std::string> done) {
   done_ = std::move(done);
-  if (query_.marker.empty() || skip_to(query_.marker)) return go_on();
+  if (query_.marker.empty() || cursor_.skip_to(query_.marker)) return go_on();
   begin_behind_certificate();
 }
 
@@ -197,7 +277,7 @@ void CertificateList::begin_behind_certificate() {
       [self = shared_from_this()](const Result<FoundCertificate>& found) {
         if (!found) return self->done_(found.error());
         const bool one = found->doubt.empty();
-        if (one && !found->text.empty() && self->skip_to(found->uuid)) return self->go_on();
+        if (one && !found->text.empty() && self->cursor_.skip_to(found->uuid)) return self->go_on();
         self->done_(
             Error{Errc::invalid,
                   fmt::format(
@@ -207,67 +287,37 @@ void CertificateList::begin_behind_certificate() {
       });
 }
 
-bool CertificateList::skip_to(const std::string& uuid) {
-  for (host_ = 0; host_ < devices_.hosts.size(); ++host_) {
-    const auto& of_host = *devices_.hosts[host_];
-    for (device_ = 0; device_ < of_host.size(); ++device_) {
-      if (of_host[device_].uuid != uuid) continue;
-      device_ += 1;
-      return true;
-    }
-  }
-  return false;
-}
-
-// The next one that has a certificate and may be asked for; null: that was the last.
+// The next one that may be asked for; null: that was the last.
 const Device* CertificateList::next() {
-  for (; host_ < devices_.hosts.size(); ++host_, device_ = 0) {
-    const auto& of_host = *devices_.hosts[host_];
-    while (device_ < of_host.size()) {
-      const Device& device = of_host[device_++];
-      if (!device.certificate_id.empty() && is(query_.hostname, device.host) &&
-          (is(query_.device_uuid, device.uuid) || is(query_.device_uuid, device.cyborg_uuid))) {
-        return &device;
-      }
+  while (const Device* device = cursor_.next()) {
+    if (is(query_.hostname, device->host) &&
+        (is(query_.device_uuid, device->uuid) || is(query_.device_uuid, device->cyborg_uuid))) {
+      return device;
     }
   }
   return nullptr;
 }
 
 void CertificateList::go_on() {
-  batch_.clear();
-  while (batch_.size() < kAtOnce) {
+  std::vector<const Device*> batch;
+  while (batch.size() < kAtOnce) {
     const Device* device = next();
     if (device == nullptr) break;
-    batch_.push_back({device, std::string()});
+    batch.push_back(device);
   }
-  if (batch_.empty()) return finish();
-  outstanding_ = batch_.size();
-  for (Read& read : batch_) {
-    certificates_.load_certificate(read.device->host, read.device->address,
-                                   [self = shared_from_this(), &read](Result<std::string> text) {
-                                     if (!text && !is_of_what_is_stored(text.error())) {
-                                       self->error_ = text.error();
-                                     } else {
-                                       read.text = std::move(text);
-                                     }
-                                     self->outstanding_ -= 1;
-                                     if (self->outstanding_ == 0) self->take_batch();
-                                   });
-  }
+  if (batch.empty()) return finish();
+  std::make_shared<TextsRead>(std::move(batch), [self = shared_from_this()](
+                                                    const Result<std::vector<ReadText>>& read) {
+    if (!read) return self->done_(read.error());
+    for (const ReadText& each : *read) {
+      self->take(each);
+      if (self->more_) return self->finish();
+    }
+    self->go_on();
+  })->run(certificates_);
 }
 
-void CertificateList::take_batch() {
-  if (error_) return done_(*error_);
-  for (const Read& read : batch_) {
-    take(read);
-    if (more_) return finish();
-  }
-  go_on();
-}
-
-// What its record does not name yet, or what the host has overwritten since, is not shown.
-void CertificateList::take(const Read& read) {
+void CertificateList::take(const ReadText& read) {
   if (read.text && read.text->empty()) return;
   const auto sealed = stored_of(*read.device, read.text);
   if (!sealed) {
@@ -275,10 +325,7 @@ void CertificateList::take(const Read& read) {
     damaged_.push_back({read.device->host, read.device->address, sealed.error().what});
     return;
   }
-  if (sealed->certificate.id != read.device->certificate_id ||
-      !is(query_.serial, sealed->certificate.serial)) {
-    return;
-  }
+  if (!is(query_.serial, sealed->certificate.serial)) return;
   if (rows_ == query_.limit) {
     more_ = true;
     return;

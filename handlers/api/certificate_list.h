@@ -1,5 +1,6 @@
-// Certificates as the API shows them: of each device the one of its last release, as its host
-// stored it in Redis. Which there are, the records say; what is in them, the sealed texts do.
+// Certificates as the API shows them: of each device the newest that is sealed, returned or not, as
+// its host stored it in Redis. Records name those of releases alone, so the texts say which there
+// are.
 //
 // Thread: the loop's.
 #pragma once
@@ -43,9 +44,29 @@ struct FoundCertificate {
   std::string doubt;
   std::string damage;  // what is where it should be, and cannot be believed; empty: nothing is
 };
-// Looks for the device that has this certificate. `certificates` and `log` outlive it.
+// Looks for the device that has this certificate, in the texts of all. `certificates` and `log`
+// outlive it.
 void find_certificate(Certificates& certificates, Logger& log, const Devices& devices,
                       const std::string& id, Callback<FoundCertificate> done);
+
+// Goes through all devices. Keeps none of them: `devices` outlives it.
+class DeviceCursor final {
+ public:
+  explicit DeviceCursor(const Devices& devices) : devices_(devices) {}
+  [[nodiscard]] const Device* next();  // null: that was the last
+  // Goes on behind the one of this UUID; false: there is none.
+  [[nodiscard]] bool skip_to(const std::string& uuid);
+
+ private:
+  const Devices& devices_;
+  std::size_t host_ = 0;
+  std::size_t device_ = 0;  // of the next one
+};
+
+struct ReadText {
+  const Device* device = nullptr;
+  Result<std::string> text;  // sealed; empty: there is none
+};
 
 // The body of `GET /v2/certificates`, read from Redis some at a time.
 class CertificateList final : public std::enable_shared_from_this<CertificateList> {
@@ -58,31 +79,20 @@ class CertificateList final : public std::enable_shared_from_this<CertificateLis
   void run(Callback<std::string> done);
 
  private:
-  struct Read {
-    const Device* device = nullptr;
-    Result<std::string> text;
-  };
-
   void go_on();
   void begin_behind_certificate();
   [[nodiscard]] const Device* next();
-  [[nodiscard]] bool skip_to(const std::string& uuid);
-  void take_batch();
-  void take(const Read& read);
+  void take(const ReadText& read);
   void finish();
 
   Certificates& certificates_;
   Logger& log_;
   const Devices devices_;
+  DeviceCursor cursor_;
   std::vector<Damaged> damaged_;
   const CertificateQuery query_;
   const std::string url_;
   Callback<std::string> done_;
-  std::size_t host_ = 0;  // of the next device
-  std::size_t device_ = 0;
-  std::vector<Read> batch_;
-  std::size_t outstanding_ = 0;
-  std::optional<Error> error_;
   std::size_t rows_ = 0;
   bool more_ = false;
   std::string last_;  // UUID of the device whose row was written last

@@ -19,9 +19,9 @@ std::string id_of(int number) {
 
 class ApiCertificatesTest : public ApiTest {
  protected:
-  // A device and the certificate of its last release.
+  // A device and the certificate of its last release, or of its erasure, if it was not returned.
   Record& certified(const std::string& host, const std::string& address, int number,
-                    const std::string& serial) {
+                    const std::string& serial, const std::string& not_returned = "") {
     Record& record = drive(host, address, Stage::available);
     record.certificate_id = id_of(number);
     Certificate certificate;
@@ -47,7 +47,8 @@ class ApiCertificatesTest : public ApiTest {
     certificate.project = "8d0e5b2c1a474f6d9b3e7c5a90f1e2d3";
     certificate.started_at = *from_iso8601("2026-05-15T10:23:45Z");
     certificate.verified_at = *from_iso8601("2026-05-15T10:25:00Z");
-    certificate.released_at = *from_iso8601("2026-05-15T10:25:30Z");
+    certificate.not_returned = not_returned;
+    if (not_returned.empty()) certificate.released_at = *from_iso8601("2026-05-15T10:25:30Z");
     store.certificates[{host, address}] = fmt::format(
         "{{\"sealed\":\n{{\"sequence\":{},\"previous\":\"{}\",\"key_id\":\"{}\","
         "\"certificate\":{}}}\n,\"signature\":\"{}==\"}}\n",
@@ -112,10 +113,72 @@ TEST_F(ApiCertificatesTest, WhatIsNotTheNewestOfItsDeviceIs404WithWhereToLook) {
   }
   // A release later, and not sealed yet: what is in Redis is of the release before.
   record.certificate_id = id_of(3);
+  record.certificate_pending = "{}";
   clock.advance(2'000);
   EXPECT_EQ(get("/v2/certificates/" + id_of(3), "2.6").status, 404);
-  EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").status, 404);
-  EXPECT_THAT(ids(""), IsEmpty());
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").status, 200);
+  EXPECT_THAT(ids(""), ElementsAre(id_of(2)));
+}
+
+// No record names what was not returned: the drive's last release is there, or none.
+TEST_F(ApiCertificatesTest, WhatWasNotReturnedIsListedAndServed) {
+  certified("compute-1", "0000:01:00.0", 2, "S1", "retired: reused: 'case 4711'")
+      .certificate_id.clear();
+  Record& worn = certified("compute-1", "0000:02:00.0", 3, "S2", "percentage_used is 101");
+  worn.certificate_id = id_of(1);
+  worn.stage = Stage::error;
+  EXPECT_THAT(ids(""), ElementsAre(id_of(2), id_of(3)));
+  const std::string list = get("/v2/certificates", "2.6").body;
+  EXPECT_THAT(list, HasSubstr(R"("released_at":null)"));
+  EXPECT_THAT(list, Not(HasSubstr("damaged")));
+  EXPECT_THAT(ids("?serial=S1"), ElementsAre(id_of(2)));
+  EXPECT_THAT(ids("?marker=" + id_of(2)), ElementsAre(id_of(3)));
+  for (const auto& [id, address] :
+       {std::pair(id_of(2), "0000:01:00.0"), {id_of(3), "0000:02:00.0"}}) {
+    const Response one = get("/v2/certificates/" + id, "2.6");
+    EXPECT_EQ(one.status, 200) << id;
+    EXPECT_EQ(one.body, (store.certificates[{"compute-1", address}])) << id;
+  }
+  EXPECT_EQ(get("/v2/certificates/" + id_of(1), "2.6").status, 404);
+}
+
+// Another host's word for the id of one that no record names is still a second one.
+TEST_F(ApiCertificatesTest, NoHostAnswersForWhatWasNotReturned) {
+  certified("compute-1", "0000:01:00.0", 2, "OTHER");
+  certified("compute-2", "0000:01:00.0", 2, "S1", "retired: reused: 'r'").certificate_id.clear();
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").status, 409);
+}
+
+TEST_F(ApiCertificatesTest, WhatItsRecordDoesNotNameIsSaid) {
+  Record& record = certified("compute-1", "0000:01:00.0", 2, "S1");
+  record.certificate_id = id_of(3);
+  const auto list = [&] {
+    clock.advance(2'000);
+    return get("/v2/certificates", "2.6").body;
+  };
+  EXPECT_THAT(list(), HasSubstr(R"({"certificates":[],"damaged":[{"hostname":"compute-1")"));
+  EXPECT_THAT(list(), HasSubstr("`reclaim certificate show " + id_of(3) + "`"));
+  for (const std::string& id : {id_of(2), id_of(3)}) {
+    const Response one = get("/v2/certificates/" + id, "2.6");
+    EXPECT_EQ(one.status, 404) << id;
+    EXPECT_THAT(fault_of(one), HasSubstr("the record of its device names another one")) << id;
+  }
+  // Sealed since the record was read.
+  record.updated_at = *from_iso8601("2026-05-15T10:25:29Z");
+  EXPECT_THAT(list(), Not(HasSubstr("damaged")));
+  record.updated_at = *from_iso8601("2026-05-15T10:25:31Z");
+  record.stage = Stage::confirming;
+  EXPECT_THAT(list(), Not(HasSubstr("damaged")));
+  EXPECT_THAT(ids(""), ElementsAre(id_of(2)));
+}
+
+// More than are read at the same time, and no record names it.
+TEST_F(ApiCertificatesTest, AllDevicesAreAskedForAnId) {
+  for (int i = 0; i < 70; ++i) {
+    certified("compute-1", fmt::format("0000:{:02x}:00.0", i), i, "S", "worn").certificate_id = "";
+  }
+  EXPECT_EQ(get("/v2/certificates/" + id_of(69), "2.6").status, 200);
+  EXPECT_THAT(ids("?limit=2&marker=" + id_of(40)), ElementsAre(id_of(41), id_of(42)));
 }
 
 // What a host's login writes in its own keys: another's certificate id, and a text of its own.
