@@ -39,17 +39,30 @@ Result<rapidjson::Document> open_certificate(const std::string& text, std::uint6
   return json::parse(sealed->content, kSealedBytesMax);
 }
 
-// By ID, by number, or by the beginning of one ID.
+// By ID, by number, or by the beginning of one ID; what is two of these is none. An ID begins with
+// eight digits at most, so a number of nine is nothing else.
 Result<ChainFile> find_file(const std::string& folder, const std::string& named) {
   auto listing = list_chain(folder);
   if (!listing.ok()) return std::move(listing).error();
   const std::string id = lower(named);
   const auto number = parse_number<std::uint64_t>(named);
   std::vector<ChainFile> begin_so;
+  std::vector<ChainFile> numbered;
   for (ChainFile& file : listing->files) {
-    if (file.id == id || (number && file.sequence == *number)) return std::move(file);
-    if (id.size() >= kIdPrefixMin && file.id.starts_with(id)) begin_so.push_back(std::move(file));
+    if (file.id == id) return std::move(file);
+    if (number && file.sequence == *number) {
+      numbered.push_back(std::move(file));
+    } else if (id.size() >= kIdPrefixMin && file.id.starts_with(id)) {
+      begin_so.push_back(std::move(file));
+    }
   }
+  if (!numbered.empty() && !begin_so.empty()) {
+    return Error{Errc::invalid,
+                 fmt::format("{} is a number, and the beginning of the ID {} too: give more of the "
+                             "ID, or the number with nine digits, {:09}",
+                             id, begin_so.front().id, *number)};
+  }
+  if (!numbered.empty()) return std::move(numbered.front());
   if (begin_so.size() == 1) return std::move(begin_so.front());
   if (!begin_so.empty()) {
     return Error{Errc::invalid,
@@ -100,8 +113,11 @@ class Verdicts final {
   bool unerased_ = false;
 };
 
-std::string said(const std::string& instance) {
-  return instance.empty() ? std::string() : ", instance " + instance;
+// "entry 3 (2026-11-20T21:22:44.000Z, instance 0a4e…)"
+std::string in_words(const DriveEvent& tenancy) {
+  return fmt::format("entry {} ({}{}{})", tenancy.sequence, to_iso8601(tenancy.at),
+                     tenancy.instance.empty() ? "" : ", instance " + tenancy.instance,
+                     tenancy.is_void ? ", by a key that proves nothing there" : "");
 }
 
 // `must_have_one`: who names a folder, a key or a noted entry means a chain that has entries.
@@ -121,15 +137,12 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
                                  "that counts",
                                  key_id, said.from, said.reason));
   }
-  const auto events = drive_events(folder);
+  const auto events = drive_events(folder, report.void_entries);
   if (!events.ok()) return events.error();
   for (const MissingErasure& each : find_missing_erasures(*events)) {
-    verdicts.unerased(
-        each.tenancy.drive,
-        fmt::format("no erasure between the tenancy of entry {} ({}{}) and that of "
-                    "entry {} ({}{})",
-                    each.tenancy.sequence, to_iso8601(each.tenancy.at), said(each.tenancy.instance),
-                    each.next.sequence, to_iso8601(each.next.at), said(each.next.instance)));
+    verdicts.unerased(each.tenancy.drive,
+                      fmt::format("no erasure between the tenancy of {} and that of {}",
+                                  in_words(each.tenancy), in_words(each.next)));
   }
   return Ok{};
 }

@@ -163,7 +163,8 @@ std::optional<ChainProblem> lost_entry(const std::string& folder, const std::str
                       "written; compare with a copy"};
 }
 
-Result<ReportSource> read_chain(const ChainPlace& place, std::vector<std::string>& unreadable) {
+Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::string>& void_entries,
+                                std::vector<std::string>& unreadable) {
   const std::string& folder = place.folder;
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
@@ -171,18 +172,19 @@ Result<ReportSource> read_chain(const ChainPlace& place, std::vector<std::string
   source.host = place.host;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
+    const bool is_void = void_entries.contains(file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);
-      if (certificate.ok()) {
+      if (certificate.ok() && !is_void) {
         source.erasures.push_back({file.sequence, *std::move(certificate)});
-      } else {
+      } else if (!certificate.ok()) {
         read = certificate.error();
       }
     } else if (opened.ok()) {
       auto entry = decode_audit(opened->content);
       if (entry.ok()) {
-        source.audit.push_back({file.sequence, *std::move(entry)});
+        source.audit.push_back({file.sequence, *std::move(entry), is_void});
       } else {
         read = entry.error();
       }
@@ -191,7 +193,7 @@ Result<ReportSource> read_chain(const ChainPlace& place, std::vector<std::string
       unreadable.push_back(fmt::format("{}/{}: {}", folder, file.name, read.error().what));
     }
   }
-  auto events = drive_events(folder);
+  auto events = drive_events(folder, void_entries);
   if (!events.ok()) return std::move(events).error();
   source.unerased = find_missing_erasures(*events);
   return source;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,9 +64,10 @@ struct ChainPlace {
 [[nodiscard]] std::optional<ChainProblem> lost_entry(const std::string& folder,
                                                      const std::string& noted);
 
-// Every entry of the chain; a file that cannot be read is named in `unreadable`, with the reason.
-// Its `chain` says nothing yet.
+// Every entry of the chain but the certificates among `void_entries`, which prove no erasure; a
+// file that cannot be read is named in `unreadable`, with the reason. Its `chain` says nothing yet.
 [[nodiscard]] Result<ReportSource> read_chain(const ChainPlace& place,
+                                              const std::set<std::string>& void_entries,
                                               std::vector<std::string>& unreadable);
 
 }  // namespace reclaim::cli

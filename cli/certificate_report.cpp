@@ -68,6 +68,7 @@ Tenants tenants_of(const ReportSource& chain) {
     tenants.add(it.instance, it.migration, it.project);
   }
   for (const AuditLine& each : chain.audit) {
+    if (each.is_void) continue;
     tenants.add(each.entry.instance, each.entry.migration, each.entry.project);
   }
   return tenants;
@@ -96,6 +97,10 @@ class Summing final {
     const auto whose = [&](const AuditEntry& entry) {
       return tenants.whose(entry, asked.project, asked.instance);
     };
+    // A void entry may be invented: it does not say that a tenancy is another's, nor when it was.
+    const auto may_be = [&](const DriveEvent& tenancy, const AuditEntry& entry) {
+      return tenancy.is_void ? std::min(whose(entry), Whose::not_known) : whose(entry);
+    };
     std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
       const AuditEntry& it = each.entry;
@@ -108,9 +113,9 @@ class Summing final {
       const AuditEntry& tenancy = entry_or_none(entries[each.tenancy.sequence]);
       const AuditEntry& next = entry_or_none(entries[each.next.sequence]);
       const std::string& host = source.host.empty() ? next.host : source.host;
-      if (!within(each.next.at) || !is_of(host)) continue;
+      if (!each.next.is_void && (!within(each.next.at) || !is_of(host))) continue;
       // Either of the two may be his.
-      const Whose known = std::min(whose(tenancy), whose(next));
+      const Whose known = std::min(may_be(each.tenancy, tenancy), may_be(each.next, next));
       if (known != Whose::anothers) take(each, host, known == Whose::asked_for);
     }
   }

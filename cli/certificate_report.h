@@ -26,6 +26,7 @@ struct Erasure {
 struct AuditLine {
   std::uint64_t sequence = 0;
   AuditEntry entry;
+  bool is_void = false;  // signed with a key that proves nothing there
 };
 
 struct ChainState {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "cli/certificate_folder.h"
@@ -19,9 +20,10 @@ namespace {
 
 constexpr int kUnerasedExit = 2;  // as `certificate verify`
 
-// A chain by itself.
+// A chain by itself, and which of its entries are void.
 ChainState state_of(const std::string& folder, const CertificateOptions& options,
-                    const Result<std::vector<PublicKey>>& keys) {
+                    const Result<std::vector<PublicKey>>& keys,
+                    std::set<std::string>& void_entries) {
   ChainState state;
   if (!keys.ok()) {
     state.text = keys.error().what;
@@ -32,6 +34,7 @@ ChainState state_of(const std::string& folder, const CertificateOptions& options
     state.text = checked.error().what;
     return state;
   }
+  void_entries = checked->void_entries;
   std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
   problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
   const auto lost = options.expect.empty() ? std::nullopt : lost_entry(folder, options.expect);
@@ -150,9 +153,11 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
   Sources all;
   Fleet fleet;
   for (const ChainPlace& place : places) {
-    auto source = read_chain(place, all.unreadable);
+    std::set<std::string> void_entries;
+    ChainState state =
+        state_of(place.folder, options, keys_of(settings, options, place), void_entries);
+    auto source = read_chain(place, void_entries, all.unreadable);
     if (!source.ok()) return source.error();
-    ChainState state = state_of(place.folder, options, keys_of(settings, options, place));
     source->verdict = state.verdict;
     all.chains.push_back(*std::move(source));
     fleet.add(place.host, state);

@@ -259,6 +259,7 @@ class Walk final {
     if (!sealed.ok() || !in_order) return;
     if (Status may = succession_.take(*sealed); !may) {
       complain(file.name, may.error().what, false);
+      report_.void_entries.insert(file.name);
     }
   }
 
@@ -277,6 +278,7 @@ struct Told {
   std::string place;                // never a serial: those have 20 characters at most
   std::string serial;               // empty: not known then
   std::optional<DriveEvent> event;  // nothing: of no tenancy and no erasure
+  bool is_void = false;
 };
 
 std::string place_of(const std::string& host, const std::string& address) {
@@ -308,15 +310,16 @@ std::optional<Told> told_by(const Sealed& sealed) {
   return told;
 }
 
-// Gives what names no serial the one that was told before of its place.
+// Gives what names no serial the one that was told before of its place; by void entries, or by the
+// others.
 template <typename Iterator>
-void name_drives(Iterator from, Iterator to) {
+void name_drives(Iterator from, Iterator to, bool by_void) {
   std::map<std::string, std::string> serials;
   for (; from != to; ++from) {
     std::string& known = serials[from->place];
     if (from->serial.empty()) {
       from->serial = known;
-    } else {
+    } else if (by_void || !from->is_void) {
       known = from->serial;
     }
   }
@@ -450,7 +453,8 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
 
 // An entry of a tenancy that names no serial is of the drive that is named at its place next; where
 // none is any more, of the last one there.
-Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
+Result<std::vector<DriveEvent>> drive_events(const std::string& folder,
+                                             const std::set<std::string>& void_entries) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
   std::vector<Told> told;
@@ -458,10 +462,17 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
     if (!opened.ok()) continue;
-    if (auto one = told_by(*opened)) told.push_back(*std::move(one));
+    auto one = told_by(*opened);
+    if (!one) continue;
+    one->is_void = void_entries.contains(file.name);
+    if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
+    if (one->event) one->event->is_void = one->is_void;
+    told.push_back(*std::move(one));
   }
-  name_drives(told.rbegin(), told.rend());
-  name_drives(told.begin(), told.end());
+  for (const bool by_void : {false, true}) {
+    name_drives(told.rbegin(), told.rend(), by_void);
+    name_drives(told.begin(), told.end(), by_void);
+  }
   std::vector<DriveEvent> events;
   events.reserve(told.size());
   for (Told& each : told) {

@@ -87,7 +87,10 @@ struct ChainReport {
   // Those given, and those that the chain's entries endorse. Where it is broken, those given alone:
   // who may write the folder puts an endorsement of a former key wherever he likes.
   std::vector<PublicKey> keys;
-  Revocations revoked;            // of keys, by the chain's entries
+  Revocations revoked;  // of keys, by the chain's entries
+  // Names of entries at their place, whose key was revoked, or another put in its place: whoever
+  // has it may have signed them.
+  std::set<std::string> void_entries;
   std::set<std::string> signers;  // ids of the keys that its entries name
   [[nodiscard]] bool broken() const {
     return std::any_of(problems.begin(), problems.end(),
@@ -109,7 +112,9 @@ struct ChainReport {
 // What the chain tells of each drive, in its order: for find_missing_erasures(). An entry without a
 // serial is of the drive that the entries of its host and address name next, of whatever event;
 // where none does any more, of the one that they named last. What cannot be read is left out;
-// check_chain() complains of it.
-[[nodiscard]] Result<std::vector<DriveEvent>> drive_events(const std::string& folder);
+// check_chain() complains of it. A void certificate is no erasure. A void tenancy may be invented
+// or true, and is marked; it names the drive of another entry only where no other one does.
+[[nodiscard]] Result<std::vector<DriveEvent>> drive_events(
+    const std::string& folder, const std::set<std::string>& void_entries = {});
 
 }  // namespace reclaim

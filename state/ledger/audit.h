@@ -67,6 +67,7 @@ struct DriveEvent {
   std::string instance;
   WallMs at;  // the tenancy was seen or ended; the erasure was begun
   std::uint64_t sequence = 0;
+  bool is_void = false;  // signed with a key that proves nothing there: it may be invented
 };
 
 // A tenancy that another one followed without an erasure between them.

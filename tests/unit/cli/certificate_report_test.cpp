@@ -169,12 +169,12 @@ PeriodReport report_on(const Handover& handover, const Selection& asked) {
   ReportSource source;
   source.audit = handover.audit;
   std::vector<DriveEvent> events;
-  for (const auto& [sequence, entry] : source.audit) {
+  for (const auto& [sequence, entry, is_void] : source.audit) {
     if (entry.event > AuditEvent::tenancy_ended) continue;
     events.push_back({entry.serial,
                       entry.event == AuditEvent::tenancy_seen ? DriveEvent::Kind::tenancy
                                                               : DriveEvent::Kind::ended,
-                      entry.instance, entry.at, sequence});
+                      entry.instance, entry.at, sequence, is_void});
   }
   source.unerased = find_missing_erasures(events);
   EXPECT_EQ(source.unerased.size(), 1U) << handover.what;
@@ -230,6 +230,25 @@ TEST(Report, AnUnerasedTenancyOfNobodyMayBeAnybodys) {
   EXPECT_EQ(report_on(no_instance, {november(), "", "K"}).left_out.unerased, 1U);
   EXPECT_EQ(report_on(no_instance, {november(), "A"}).left_out.unerased, 1U);
   EXPECT_EQ(report_on(no_instance, {november(), "B"}).left_out.unerased, 0U);
+}
+
+// Whoever has a key that leaked writes what he likes: it hides no hand-over from any report.
+TEST(Report, AVoidTenancyMayBeAnybodysAtAnyTime) {
+  using enum AuditEvent;
+  Handover next{"the next is void",
+                {told(1, tenancy_seen, "I", "A"), told(3, tenancy_seen, "J", "B")}};
+  next.audit[1].is_void = true;
+  next.audit[1].entry.at = at("2020-01-01T00:00:00Z");
+  next.audit[1].entry.host = "elsewhere";
+  EXPECT_EQ(report_on(next, {november(), "A"}).unerased, 1U);
+  EXPECT_EQ(report_on(next, {november(), "C"}).left_out.unerased, 1U);
+  EXPECT_EQ(report_on(next, {november(), "", "", "compute-1"}).unerased, 1U);
+  // Its word alone would make the first one another's.
+  Handover first{"told of by a void one",
+                 {told(1, tenancy_seen, "I", ""), told(2, released_elsewhere, "I", "C"),
+                  told(3, tenancy_seen, "J", "B")}};
+  first.audit[1].is_void = true;
+  EXPECT_EQ(report_on(first, {november(), "A"}).left_out.unerased, 1U);
 }
 
 // A year has no more columns than a month, and each moment of it one of them.

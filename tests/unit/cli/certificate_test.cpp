@@ -203,6 +203,63 @@ TEST_F(CertificateCommands, ATenancyFromBeforeTheSerialWasKnownIsOfTheDriveToo) 
   EXPECT_THAT(out_.str(), HasSubstr("\"unerased_tenancies\": 1"));
 }
 
+// The key leaked, and is revoked from the certificate on.
+TEST_F(CertificateCommands, AVoidCertificateIsNoErasure) {
+  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = key_named("next");
+  const auto see = [&](const SigningKey& by, const std::string& instance, std::int64_t at_ms) {
+    AuditEntry entry;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = "S1";
+    entry.instance = instance;
+    entry.at = WallMs{at_ms};
+    entry = identified(entry);
+    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
+  };
+  fs::create_directory(folder_);
+  see(leaked, "one", 1'763'630'000'000);
+  forge(leaked, id_of(1), certificate_text(1));
+  forge_endorsement(leaked, next.public_key());
+  see(next, "two", 1'763'650'000'000);
+  CertificateOptions options;
+  options.public_keys = {key_path_ + ".pub", state_path_ + "/next.key.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
+  forge_revocation(next, leaked.public_key().id(), 2);
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("S1 UNERASED no erasure between the tenancy of entry 1 (2025-"));
+  options.from = options.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_report, options, Format::json), 1) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"unerased_tenancies\": 1"),
+                                HasSubstr("\"erasures\": 0"), HasSubstr("\"broken\"")));
+  // A tenancy in a void entry may be true: it is told, and marked.
+  see(leaked, "three", 1'763'660'000'000);
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("instance three, by a key that proves nothing there)"));
+}
+
+TEST_F(CertificateCommands, WhatIsANumberAndTheBeginningOfAnIdIsNeither) {
+  Certificate one = *decode_certificate(certificate_text(1));
+  one.id = "0002" + one.id.substr(4);
+  ASSERT_TRUE(chain().keep(one.id, encode_certificate(one)).ok());
+  ASSERT_TRUE(chain().keep(id_of(2), certificate_text(2)).ok());
+  EXPECT_EQ(verify({"0002"}), 1);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("0002 BAD 0002 is a number, and the beginning of the ID " + one.id +
+                        " too: give more of the ID, or the number with nine "
+                        "digits, 000000002"));
+  CertificateOptions options;
+  options.named = {"0002"};
+  EXPECT_EQ(run(&run_certificate_show, options), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("the number with nine digits, 000000002"));
+  for (const auto& [named, number] : std::vector<std::pair<std::string, std::string>>{
+           {"2", "2"}, {"000000002", "2"}, {one.id.substr(0, 9), "1"}, {one.id, "1"}}) {
+    EXPECT_EQ(verify({named}), 0) << named;
+    EXPECT_THAT(out_.str(), HasSubstr("number " + number + ", certificate")) << named;
+  }
+}
+
 TEST_F(CertificateCommands, TheHeadIsWhatATimeStampIsTakenOf) {
   EXPECT_EQ(run(&run_certificate_head, {}), 1);
   keep(2);

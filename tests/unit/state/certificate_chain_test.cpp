@@ -242,5 +242,38 @@ TEST_F(ChainTest, TheNewestCanBeLookedAtAlone) {
   EXPECT_EQ(report->first, 2U);
 }
 
+// Who has a key that leaked could say that the first tenancy was of another drive.
+TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
+  std::vector<std::string> names;
+  const auto say = [&](AuditEvent event, const char* instance, const char* serial) {
+    AuditEntry made;
+    made.event = event;
+    made.host = "compute-1";
+    made.address = "0000:c1:00.0";
+    made.serial = serial;
+    made.instance = instance;
+    made.at = WallMs{1'763'640'000'000 + static_cast<std::int64_t>(names.size()) * 1000};
+    made = identified(made);
+    ASSERT_TRUE(chain().keep(made.id, encode_audit(made), SealedKind::audit).ok());
+    names.push_back(list_chain(folder_)->files.back().name);
+  };
+  const auto drives = [&](const std::set<std::string>& void_entries) {
+    std::vector<std::string> found;
+    const auto events = drive_events(folder_, void_entries);
+    for (const DriveEvent& event : *events) {
+      found.push_back(event.drive + (event.is_void ? ", void" : ""));
+    }
+    return found;
+  };
+  say(AuditEvent::tenancy_seen, "one", "");
+  say(AuditEvent::quarantined, "one", "ANOTHER");
+  EXPECT_THAT(drives({names[1]}), ElementsAre("ANOTHER"));
+  say(AuditEvent::tenancy_seen, "two", "S1");
+  EXPECT_THAT(drives({}), ElementsAre("ANOTHER", "S1"));
+  EXPECT_THAT(drives({names[1]}), ElementsAre("S1", "S1"));
+  EXPECT_EQ(find_missing_erasures(*drive_events(folder_, {names[1]})).size(), 1U);
+  EXPECT_THAT(drives({names[2]}), ElementsAre("ANOTHER", "S1, void"));
+}
+
 }  // namespace
 }  // namespace reclaim::proof
