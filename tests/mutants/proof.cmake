@@ -119,3 +119,26 @@ unit_mutant(any_member_is_listed handlers state/certificate/stored.cpp
   "one host's certificate, with a number as its project, ends the list of the whole fleet"
   [[  if (Status fits = check_certificate_schema(sealed->content); !fits.ok()) {]]
   [[  if (Status fits = Ok{}; !fits.ok()) {]])
+unit_mutant(what_is_not_returned_is_damaged handlers handlers/api/certificate_list.cpp
+  ApiCertificatesTest.WhatWasNot*
+  "no list of the API has the certificate of a drive that was erased and kept"
+  [[names_another && certificate.returned() &&]]
+  [[names_another &&]])
+unit_mutant(only_what_a_record_names_is_served handlers handlers/api/certificate_list.cpp
+  ApiCertificatesTest.WhatWasNot*
+  "the API says that there is no certificate of a drive that was retired"
+  [[return read.text && read.text->find(id_) != std::string::npos;]]
+  [[return false;]])
+unit_mutant(void_entries_count state state/certificate/chain.cpp ChainTest.AVoidCertificate*
+  "an erasure that a leaked key invented keeps a drive's hand-over from being told"
+  [[      report_.void_entries.insert(file.name);]]
+  "")
+unit_mutant(void_certificates_are_erasures state state/certificate/chain.cpp
+  ChainTest.AVoidCertificate*
+  "an erasure that a leaked key invented keeps a drive's hand-over from being told, though known"
+  [[if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();]]
+  "")
+unit_mutant(void_entries_name_drives state state/certificate/chain.cpp ChainTest.AVoidEntry*
+  "a leaked key makes a tenancy another drive's, and no report says that the drive was handed on"
+  [[} else if (by_void || !from->is_void) {]]
+  [[} else if (by_void || !known.empty() || !from->serial.empty()) {]])

@@ -242,6 +242,24 @@ TEST_F(ChainTest, TheNewestCanBeLookedAtAlone) {
   EXPECT_EQ(report->first, 2U);
 }
 
+TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
+  keep(2);
+  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = key_named("next");
+  forge_endorsement(leaked, next.public_key());
+  forge(next, id_of(4), certificate_text(4));
+  const std::vector<PublicKey> both = {leaked.public_key(), next.public_key()};
+  EXPECT_THAT(check_chain(folder_, both)->void_entries, IsEmpty());
+  forge_revocation(next, leaked.public_key().id(), 2);
+  const auto listing = list_chain(folder_);
+  const auto report = check_chain(folder_, both);
+  EXPECT_THAT(report->void_entries, ElementsAre(listing->files[1].name, listing->files[2].name));
+  const auto events = drive_events(folder_, report->void_entries);
+  ASSERT_EQ(events->size(), 2U);
+  EXPECT_EQ((*events)[0].sequence, 1U);
+  EXPECT_EQ((*events)[1].sequence, 4U);
+}
+
 // Who has a key that leaked could say that the first tenancy was of another drive.
 TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
   std::vector<std::string> names;
