@@ -1,4 +1,4 @@
-// What Redis has as the certificate of a device's last release, for who shows it. The host's login
+// What Redis has as the newest certificate of a device, for who shows it. The host's login
 // may write anything there. Pure. Thread: any.
 #pragma once
 

@@ -15,7 +15,7 @@ class Certificates {
  public:
   virtual ~Certificates() = default;
 
-  // The sealed text of the device's last release, as its host stored it (state/certificate/seal.h);
+  // The newest sealed text of the device, as its host stored it (state/certificate/seal.h);
   // empty: there is none. Nothing has looked at its signature.
   virtual void load_certificate(const std::string& host, const std::string& address,
                                 Callback<std::string> done) = 0;

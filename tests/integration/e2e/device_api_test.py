@@ -572,6 +572,15 @@ class RemoteHand(DeviceApi):
         self.assertEqual([page["devices"][0]["uuid"] for page in (first, second)],
                          sorted((uuid, other)))
         self.assertNotIn("devices_links", second)
+        self.assertEqual(self.order(uuid, "retire", version="2.7", body=(
+            '{"as": "reused", "reason": "case 4711"}')).status, 202)
+        self.wait_state(uuid, "error")
+        (kept,) = wait_until(lambda: [each for each in listed("?device_uuid=" + uuid)
+                                      if each["released_at"] is None], "it is sealed, too")
+        self.assertNotEqual(kept["id"], row["id"])
+        sealed = self.get("/v2/certificates/" + kept["id"], version="2.6")
+        self.assertIn("retired: reused", sealed.json()["sealed"]["certificate"]["not_returned"])
+        self.assertEqual(self.get("/v2/certificates/" + row["id"], version="2.6").status, 404)
 
 
 class Tokens(DeviceApi):

@@ -80,7 +80,7 @@ def _add_id(parser):
 
 
 class ListCertificates(base.Plain, command.Lister):
-    """List the certificate of the last release of each device"""
+    """List the newest certificate of each device, of its last release or of an erasure behind it"""
 
     # 1: there are some that could not be looked at. The others are listed.
     code = 0
