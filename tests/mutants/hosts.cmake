@@ -17,7 +17,7 @@ unit_mutant(a_host_says_two_things handlers state/certificate/seal.cpp
 unit_mutant(the_first_claim_of_an_id_counts handlers handlers/api/certificate_list.cpp
   ApiCertificatesTest.NoHostAnswers*
   "one host's login answers for the id of another host's certificate"
-  [[      if (!found_.text.empty()) {]] [[      if (false) {]])
+  [[&& !found_.text.empty()) {]] [[&& false) {]])
 unit_mutant(pages_go_on_behind_an_id handlers handlers/api/certificate_list.cpp
   ApiCertificatesTest.PagesEnd*
   "one host's login keeps who reads certificates in pages from the other hosts'"
