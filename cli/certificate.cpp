@@ -217,8 +217,12 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
                                    kind_of(*sealed), sealed->key_id));
 }
 
-void verify_expected(const std::string& folder, const std::string& noted, Verdicts& verdicts) {
-  if (const auto lost = lost_entry(folder, noted)) return verdicts.bad(lost->file, lost->what);
+void verify_expected(const std::string& folder, const CertificateOptions& options,
+                     Verdicts& verdicts) {
+  if (const auto lost = lost_entry(options, {"", folder})) {
+    return verdicts.bad(lost->file, lost->what);
+  }
+  const std::string& noted = options.expect;
   verdicts.good("entry " + noted.substr(0, noted.find(':')),
                 "is there as it was noted, and so is what came before it");
 }
@@ -283,7 +287,7 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
       verdicts.bad(problem.file, problem.what);
     }
   }
-  if (!options.expect.empty()) verify_expected(folder, options.expect, verdicts);
+  if (!options.expect.empty()) verify_expected(folder, options, verdicts);
   const auto text = format_list(verdicts.table(), options.view);
   if (!text) return complain(err, text.error());
   out << *text;

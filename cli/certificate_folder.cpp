@@ -1,10 +1,13 @@
 #include "cli/certificate_folder.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "state/base/durable_file.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/visible.h"
@@ -14,6 +17,34 @@ namespace reclaim::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kKeyEnding = ".pub";
+constexpr std::string_view kNoteEnding = ".head";
+constexpr std::size_t kNoteBytesMax = 4096;
+
+std::string beside_keys(const CertificateOptions& options, const ChainPlace& place,
+                        std::string_view ending) {
+  return fmt::format("{}/{}{}", options.public_keys.front(), place.host, ending);
+}
+
+// The note that is meant, and where it stands.
+struct Noted {
+  std::string source;
+  Result<std::string> text;
+};
+std::optional<Noted> noted_of(const CertificateOptions& options, const ChainPlace& place) {
+  if (place.host.empty()) {
+    if (options.expect.empty()) return std::nullopt;
+    return Noted{"--expect", options.expect};
+  }
+  const std::string path = beside_keys(options, place, kNoteEnding);
+  std::error_code code;
+  if (fs::symlink_status(path, code).type() == fs::file_type::not_found) return std::nullopt;
+  const auto file = durable_file::File::open(path, O_RDONLY);
+  Noted note{path, file.ok() ? file->read_all(kNoteBytesMax) : Result<std::string>(file.error())};
+  if (note.text.ok() && note.text->ends_with('\n')) note.text->pop_back();
+  return note;
+}
 
 Status check_names(const CertificateOptions& options) {
   std::vector<std::string> names = options.named;
@@ -64,23 +95,26 @@ Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
 
 Result<std::vector<std::string>> without_chain(const CertificateOptions& options,
                                                const std::vector<ChainPlace>& places) {
-  constexpr std::string_view kEnding = ".pub";
-  std::vector<std::string> hosts;
-  if (!options.all_hosts || options.public_keys.size() != 1) return hosts;
+  std::set<std::string> hosts;
+  if (!options.all_hosts || options.public_keys.size() != 1) return std::vector<std::string>();
   const std::string& keys = options.public_keys.front();
   std::error_code code;
-  if (!fs::is_directory(keys, code)) return hosts;
+  if (!fs::is_directory(keys, code)) return std::vector<std::string>();
   for (fs::directory_iterator it(keys, code), end; !code && it != end; it.increment(code)) {
-    std::string host = it->path().filename();
-    if (host.starts_with('.') || !host.ends_with(kEnding)) continue;
-    host.resize(host.size() - kEnding.size());
+    const std::string name = it->path().filename();
+    if (name.starts_with('.')) continue;
+    if (!name.ends_with(kKeyEnding) && !name.ends_with(kNoteEnding)) {
+      return Error{Errc::invalid, fmt::format("{} is neither HOST.pub nor HOST.head: name it after "
+                                              "its host, or take it out of the folder",
+                                              it->path().string())};
+    }
+    const std::string host = name.substr(0, name.rfind('.'));
     const bool has_one = std::any_of(places.begin(), places.end(),
                                      [&](const ChainPlace& each) { return each.host == host; });
-    if (!has_one && (options.host.empty() || options.host == host)) hosts.push_back(host);
+    if (!has_one && (options.host.empty() || options.host == host)) hosts.insert(host);
   }
   if (code) return Error{Errc::failed, fmt::format("{}: {}", keys, code.message())};
-  std::sort(hosts.begin(), hosts.end());
-  return hosts;
+  return std::vector<std::string>(hosts.begin(), hosts.end());
 }
 
 std::string hosts_of(const std::vector<ChainPlace>& places) {
@@ -100,9 +134,9 @@ Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                  "each"};
   }
   if (Status may = check_names(options); !may.ok()) return std::move(may).error();
-  auto key = PublicKey::load(options.public_keys.front() + "/" + place.host + ".pub");
-  if (!key.ok()) return key.error().wrap("the host's public key is needed");
-  return std::vector<PublicKey>{*std::move(key)};
+  auto keys = PublicKey::load_all(beside_keys(options, place, kKeyEnding));
+  if (!keys.ok()) return keys.error().wrap("the host's public key is needed");
+  return keys;
 }
 
 Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
@@ -140,21 +174,25 @@ std::vector<ChainProblem> unused_keys(const ChainReport& report, const Certifica
   return unused;
 }
 
-std::optional<ChainProblem> lost_entry(const std::string& folder, const std::string& noted) {
+std::optional<ChainProblem> lost_entry(const CertificateOptions& options, const ChainPlace& place) {
+  const auto note = noted_of(options, place);
+  if (!note) return std::nullopt;
+  if (!note->text.ok()) return ChainProblem{note->source, note->text.error().what};
+  const std::string& noted = *note->text;
   const std::size_t colon = noted.find(':');
   const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
   const std::string digest = colon == std::string::npos ? "" : noted.substr(colon + 1);
   if (!sequence || !is_digest(digest) || noted != fmt::format("{}:{}", *sequence, digest)) {
-    return ChainProblem{"--expect", fmt::format("'{}' is not SEQUENCE:SHA256, the number of an "
-                                                "entry and the digest that was noted of it, as "
-                                                "`reclaim certificate verify` prints them",
-                                                printable_excerpt(noted))};
+    return ChainProblem{note->source, fmt::format("'{}' is not SEQUENCE:SHA256, the number of an "
+                                                  "entry and the digest that was noted of it, as "
+                                                  "`reclaim certificate verify` prints them",
+                                                  printable_excerpt(noted))};
   }
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return ChainProblem{"--expect", listing.error().what};
+  const auto listing = list_chain(place.folder);
+  if (!listing.ok()) return ChainProblem{note->source, listing.error().what};
   const auto is_it = [&](const ChainFile& file) {
     if (file.sequence != *sequence) return false;
-    const auto text = read_sealed(folder, file.name);
+    const auto text = read_sealed(place.folder, file.name);
     return text.ok() && sha256_of(*text) == digest;
   };
   if (std::any_of(listing->files.begin(), listing->files.end(), is_it)) return std::nullopt;

@@ -36,8 +36,9 @@ struct ChainPlace {
 // there is none; Errc::invalid: no mirror is known.
 [[nodiscard]] Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
                                                         const CertificateOptions& options);
-// The hosts, of --host that one alone, whose HOST.pub is in the folder that --public-key names and
-// which are at none of the places: their chain was taken out of the mirror, or never copied there.
+// The hosts, of --host that one alone, whose HOST.pub or HOST.head is in the folder that
+// --public-key names and which are at none of the places: their chain was taken out of the mirror,
+// or never copied there. Errc::invalid: a file there is neither.
 [[nodiscard]] Result<std::vector<std::string>> without_chain(const CertificateOptions& options,
                                                              const std::vector<ChainPlace>& places);
 // "chains of 2 hosts: compute-1, compute-2; …"
@@ -48,8 +49,8 @@ struct ChainPlace {
 // another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
-// Of a chain in a mirror the oldest key of its own host alone, HOST.pub in the folder that
-// --public-key names: another host's proves nothing there.
+// Of a chain in a mirror those of its own host alone, HOST.pub in the folder that --public-key
+// names, the oldest and what follows it: another host's proves nothing there.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options,
                                                      const ChainPlace& place);
@@ -59,10 +60,11 @@ struct ChainPlace {
                                                     const CertificateOptions& options,
                                                     const std::vector<PublicKey>& keys);
 
-// An auditor's note of a chain's newest entry, "SEQUENCE:SHA256": why that entry, and all that came
-// before it, is not there; nothing: it is.
-[[nodiscard]] std::optional<ChainProblem> lost_entry(const std::string& folder,
-                                                     const std::string& noted);
+// An auditor's note of a chain's newest entry, "SEQUENCE:SHA256" of --expect, or of a chain in a
+// mirror in HOST.head, beside its HOST.pub: why that entry, and all that came before it, is not
+// there; nothing: it is, or none was noted.
+[[nodiscard]] std::optional<ChainProblem> lost_entry(const CertificateOptions& options,
+                                                     const ChainPlace& place);
 
 // Every entry of the chain but the certificates among `void_entries`, which prove no erasure; a
 // file that cannot be read is named in `unreadable`, with the reason. Its `chain` says nothing yet.

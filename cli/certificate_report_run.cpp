@@ -21,7 +21,7 @@ namespace {
 constexpr int kUnerasedExit = 2;  // as `certificate verify`
 
 // A chain by itself, and which of its entries are void.
-ChainState state_of(const std::string& folder, const CertificateOptions& options,
+ChainState state_of(const ChainPlace& place, const CertificateOptions& options,
                     const Result<std::vector<PublicKey>>& keys,
                     std::set<std::string>& void_entries) {
   ChainState state;
@@ -29,7 +29,7 @@ ChainState state_of(const std::string& folder, const CertificateOptions& options
     state.text = keys.error().what;
     return state;
   }
-  const auto checked = check_chain(folder, *keys);
+  const auto checked = check_chain(place.folder, *keys);
   if (!checked.ok()) {
     state.text = checked.error().what;
     return state;
@@ -37,8 +37,7 @@ ChainState state_of(const std::string& folder, const CertificateOptions& options
   void_entries = checked->void_entries;
   std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
   problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
-  const auto lost = options.expect.empty() ? std::nullopt : lost_entry(folder, options.expect);
-  if (lost) problems.push_back(*lost);
+  if (const auto lost = lost_entry(options, place)) problems.push_back(*lost);
   for (const ChainProblem& problem : problems) {
     state.problems.push_back(problem.file + ": " + problem.what);
   }
@@ -67,9 +66,9 @@ class Fleet final {
     count_ += 1;
     missing_ += (missing_.empty() ? "; no chain: " : ", ") + host;
     others_.push_back(
-        fmt::format("host {}: no chain: there is a {}.pub, and no folder {} in the "
-                    "mirror: it was taken away, or never copied there",
-                    host, host, host));
+        fmt::format("host {}: no chain: KEYS has its key or its noted entry, and the "
+                    "mirror no folder {}: it was taken away, or never copied there",
+                    host, host));
   }
   [[nodiscard]] ChainState state() && {
     ChainState all;
@@ -152,10 +151,11 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
                              const std::vector<ChainPlace>& places) {
   Sources all;
   Fleet fleet;
+  const auto missing = without_chain(options, places);
+  if (!missing.ok()) return missing.error();
   for (const ChainPlace& place : places) {
     std::set<std::string> void_entries;
-    ChainState state =
-        state_of(place.folder, options, keys_of(settings, options, place), void_entries);
+    ChainState state = state_of(place, options, keys_of(settings, options, place), void_entries);
     auto source = read_chain(place, void_entries, all.unreadable);
     if (!source.ok()) return source.error();
     source->verdict = state.verdict;
@@ -163,8 +163,6 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
     fleet.add(place.host, state);
     all.state = std::move(state);
   }
-  const auto missing = without_chain(options, places);
-  if (!missing.ok()) return missing.error();
   for (const std::string& host : *missing) fleet.miss(host);
   if (options.all_hosts) all.state = std::move(fleet).state();
   return all;

@@ -142,9 +142,11 @@ void add_certificate(CLI::App& app, CommandLine& line) {
                    "Of all chains in the mirror: --folder, else [certificates] mirror_dir");
   add_expect(report, *reported);
   report->get_option("--expect")->excludes(report->get_option("--all-hosts"));
-  repeatable(report->add_option("--public-key", reported->public_keys,
-                                "PEM file; may be repeated [beside the signing key]; with "
-                                "--all-hosts a folder with HOST.pub of each host"));
+  repeatable(
+      report->add_option("--public-key", reported->public_keys,
+                         "PEM file; may be repeated [beside the signing key]; with "
+                         "--all-hosts a folder with HOST.pub of each host, the PEM block of each "
+                         "of its keys, and HOST.head, a noted entry"));
   const auto headed = std::make_shared<cli::CertificateOptions>();
   add_public_keys(add_certificate_command(certificate, line, headed, "head",
                                           "The SHA-256 of the newest, for a time stamp",

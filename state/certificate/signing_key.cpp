@@ -24,6 +24,12 @@ namespace {
 using durable_file::File;
 
 constexpr std::size_t kKeyBytesMax = 16'384;
+constexpr std::string_view kBegin = "-----BEGIN";
+
+Result<std::string> read_key_file(const std::string& path) {
+  const Result<File> file = File::open(path, O_RDONLY);
+  return file.ok() ? file->read_all(kKeyBytesMax) : Result<std::string>(file.error());
+}
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
@@ -107,18 +113,31 @@ PublicKey::PublicKey(std::shared_ptr<evp_pkey_st> key)
     : key_(std::move(key)), id_(id_of(key_.get())) {}
 
 Result<PublicKey> PublicKey::load(const std::string& path) {
-  const Result<File> file = File::open(path, O_RDONLY);
-  if (!file.ok()) return file.error();
-  const Result<std::string> text = file->read_all(kKeyBytesMax);
+  const Result<std::string> text = read_key_file(path);
   if (!text.ok()) return text.error();
   auto key = parse(*text);
   if (!key.ok()) return wrong(path, key.error().what);
   return key;
 }
 
+Result<std::vector<PublicKey>> PublicKey::load_all(const std::string& path) {
+  const Result<std::string> text = read_key_file(path);
+  if (!text.ok()) return text.error();
+  std::vector<PublicKey> keys;
+  std::size_t at = 0;
+  do {  // each piece has one block, but for that of a text without any
+    const std::size_t begin = std::min(text->find(kBegin, at), text->size());
+    const std::size_t next = text->find(kBegin, begin + 1);
+    auto key = parse(text->substr(at, next - at));
+    if (!key.ok()) return wrong(path, key.error().what);
+    keys.push_back(*std::move(key));
+    at = next;
+  } while (at != std::string::npos);
+  return keys;
+}
+
 Result<PublicKey> PublicKey::parse(const std::string& pem) {
   // Of two blocks one tool reads the first, and another the one whose label it knows.
-  constexpr std::string_view kBegin = "-----BEGIN";
   const std::size_t first = pem.find(kBegin);
   if (first != std::string::npos && pem.find(kBegin, first + 1) != std::string::npos) {
     return Error{Errc::invalid,
@@ -197,9 +216,7 @@ Result<SigningKey> SigningKey::load_or_create(const std::string& path) {
   if (!key.ok()) return key;
   const Result<std::string> pem = key->public_key().pem();
   if (!pem.ok()) return pem.error();
-  const Result<File> beside = File::open(path + ".pub", O_RDONLY);
-  const Result<std::string> there =
-      beside.ok() ? beside->read_all(kKeyBytesMax) : Result<std::string>(beside.error());
+  const Result<std::string> there = read_key_file(path + ".pub");
   if (there.ok() && *there == *pem) return key;
   if (Status kept = durable_file::replace_file(folder, name + ".pub", *pem, 0644); !kept.ok()) {
     return std::move(kept).error();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "state/base/result.h"
 
@@ -24,6 +25,8 @@ class PublicKey final {
   // PEM (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it, with no other block in it.
   [[nodiscard]] static Result<PublicKey> load(const std::string& path);
   [[nodiscard]] static Result<PublicKey> parse(const std::string& pem);
+  // Of a file with one such block or more: the key of each.
+  [[nodiscard]] static Result<std::vector<PublicKey>> load_all(const std::string& path);
 
   // SHA-256 of the key's DER form, in hex: `openssl pkey -pubin -outform DER | sha256sum`.
   [[nodiscard]] const std::string& id() const { return id_; }

@@ -252,11 +252,97 @@ TEST_F(Mirror, AHostWithAKeyAndNoChainIsSaid) {
   CertificateOptions of_one = of_project();
   of_one.host = "compute-1";
   EXPECT_EQ(run(&run_certificate_report, of_one), 0) << err_.str();
-  write(keys_ + "/README", "no key");
-  write(keys_ + "/.compute-9.pub", "no key either");
+  write(keys_ + "/.compute-9.pub", "no key");
   fs::remove_all(folder);
   fs::rename(aside, folder);
   EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+}
+
+// Who has a key that leaked cuts a copy before its revocation, and goes on with it.
+TEST_F(Mirror, EachKeyOfAHostHasToHaveSignedThere) {
+  namespace fs = std::filesystem;
+  const std::string folder = mirror_ + "/compute-1";
+  const std::string both =
+      *key_named("compute-1").public_key().pem() + *key_named("next").public_key().pem();
+  fs::copy(folder, state_path_ + "/cut");
+  AuditEntry endorsed;
+  endorsed.event = AuditEvent::key_endorsed;
+  endorsed.host = "compute-1";
+  endorsed.public_key = *key_named("next").public_key().pem();
+  endorsed.at = at("2026-10-06T11:00:00Z");
+  endorsed = identified(endorsed);
+  ASSERT_TRUE(CertificateChain(folder, key_named("compute-1"))
+                  .keep(endorsed.id, encode_audit(endorsed), SealedKind::audit)
+                  .ok());
+  ASSERT_TRUE(CertificateChain(folder, key_named("next")).keep(id_of(8), certificate_text(8)).ok());
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << "the oldest alone: " << err_.str();
+  write(keys_ + "/compute-1.pub", both);
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"verified\""));
+  fs::remove_all(folder);
+  fs::rename(state_path_ + "/cut", folder);
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("\"chain\": \"broken\""));
+  EXPECT_THAT(err_.str(), HasSubstr("host compute-1: 1 wrong, first: key " +
+                                    key_named("next").public_key().id() +
+                                    ": has signed nothing in this chain"));
+  for (const std::string& wrong : {both + "-----BEGIN X509 CRL-----\n", std::string("none")}) {
+    write(keys_ + "/compute-1.pub", wrong);
+    EXPECT_EQ(run(&run_certificate_report, of_project()), 1) << wrong;
+    EXPECT_THAT(err_.str(), HasSubstr(keys_ + "/compute-1.pub: holds no public key")) << wrong;
+  }
+}
+
+TEST_F(Mirror, ANotedEntryOfAHostIsStillThere) {
+  namespace fs = std::filesystem;
+  const auto files = list_chain(mirror_ + "/compute-2")->files;
+  const auto digest = [&](std::size_t i) {
+    return sha256_of(content(mirror_ + "/compute-2/" + files.at(i).name));
+  };
+  const std::string noted = "3:" + digest(2);
+  const std::string note = keys_ + "/compute-2.head";
+  const auto said = [&](const std::string& host, const std::string& what) {
+    CertificateOptions options = of_project();
+    options.host = host;
+    EXPECT_EQ(run(&run_certificate_report, options), what.empty() ? 0 : 1) << err_.str();
+    EXPECT_THAT(err_.str(), HasSubstr(what));
+  };
+  write(note, noted);
+  said("", "");
+  write(note, noted + "\n");
+  said("", "");
+  for (const std::string& wrong :
+       {std::string(), std::string("3"), digest(2), noted + "\n" + noted, noted + "\n\n"}) {
+    write(note, wrong);
+    said("", "host compute-2: 1 wrong, first: " + note + ": '");
+    EXPECT_THAT(err_.str(), HasSubstr("is not SEQUENCE:SHA256"));
+  }
+  fs::remove(note);
+  fs::create_symlink("nowhere", note);
+  said("", "No such file");
+  fs::remove(note);
+  write(note, noted);
+  fs::remove(mirror_ + "/compute-2/" + files.at(2).name);
+  write(mirror_ + "/compute-2/head", digest(1) + "  " + files.at(1).name + "\n");
+  said("", "host compute-2: 1 wrong, first: entry 3: is not there as it was noted");
+  said("compute-1", "");
+  write(keys_ + "/compute-9.head", noted);
+  said("", "no chain: compute-9");
+  fs::remove(keys_ + "/compute-9.head");
+  fs::remove(note);
+  said("", "");  // with nothing noted, a chain that was cut is whole
+}
+
+TEST_F(Mirror, WhatIsNoKeyAndNoNoteIsNotPassedOver) {
+  for (const char* name : {"compute-1.heads", "compute-1.pub.bak", ".pub.", "README"}) {
+    const std::string path = keys_ + "/" + name;
+    write(path, "");
+    EXPECT_EQ(run(&run_certificate_report, of_project()), name[0] == '.' ? 0 : 1) << name;
+    if (name[0] != '.') {
+      EXPECT_THAT(err_.str(), HasSubstr(path + " is neither HOST.pub nor HOST.head"));
+    }
+    std::filesystem::remove(path);
+  }
 }
 
 // Its root may write there what it likes: it is shown under the name of the chain that has it.
