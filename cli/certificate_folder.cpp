@@ -234,6 +234,7 @@ Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::str
   auto events = drive_events(folder, void_entries);
   if (!events.ok()) return std::move(events).error();
   source.unerased = find_missing_erasures(*events);
+  source.events = *std::move(events);
   return source;
 }
 

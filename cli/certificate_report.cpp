@@ -55,12 +55,6 @@ Cell percent(const std::optional<int>& used) {
   return used ? Cell(static_cast<std::int64_t>(*used)) : Cell();
 }
 
-// An entry that is not in the chain names nobody.
-const AuditEntry& entry_or_none(const AuditEntry* entry) {
-  static const AuditEntry kNone;
-  return entry != nullptr ? *entry : kNone;
-}
-
 Tenants tenants_of(const ReportSource& chain) {
   Tenants tenants;
   for (const Erasure& each : chain.erasures) {
@@ -74,6 +68,24 @@ Tenants tenants_of(const ReportSource& chain) {
   return tenants;
 }
 
+// A chain, and what is looked up in it.
+struct Lookup {
+  explicit Lookup(const ReportSource& chain) : source(&chain), tenants(tenants_of(chain)) {
+    for (const AuditLine& each : chain.audit) entries[each.sequence] = &each.entry;
+  }
+  [[nodiscard]] const AuditEntry& entry(const DriveEvent& event) const {
+    static const AuditEntry kNone;  // one that is not in the chain names nobody
+    const auto it = entries.find(event.sequence);
+    return it != entries.end() ? *it->second : kNone;
+  }
+  [[nodiscard]] const std::string& host(const DriveEvent& event) const {
+    return source->host.empty() ? entry(event).host : source->host;
+  }
+  const ReportSource* source;
+  Tenants tenants;
+  std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
+};
+
 class Summing final {
  public:
   Summing(ChainState chain, const Selection& selection, std::size_t chains)
@@ -85,39 +97,33 @@ class Summing final {
     make_stretches();
   }
 
-  void add(const ReportSource& source) {
+  void add(const Lookup& chain) {
     const Selection& asked = report_.selection;
+    const ReportSource& source = *chain.source;
     for (const Erasure& each : source.erasures) {
       const std::string& host = source.host.empty() ? each.certificate.host : source.host;
       if (selects(asked, host, each.certificate, report_.left_out)) {
         take(each, host, source.verdict);
       }
     }
-    const Tenants tenants = tenants_of(source);
-    const auto whose = [&](const AuditEntry& entry) {
-      return tenants.whose(entry, asked.project, asked.instance);
-    };
-    // A void entry may be invented: it does not say that a tenancy is another's, nor when it was.
-    const auto may_be = [&](const DriveEvent& tenancy, const AuditEntry& entry) {
-      return tenancy.is_void ? std::min(whose(entry), Whose::not_known) : whose(entry);
-    };
-    std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
     for (const AuditLine& each : source.audit) {
       const AuditEntry& it = each.entry;
       const std::string& host = source.host.empty() ? it.host : source.host;
-      entries[each.sequence] = &it;
-      const bool his = it.address.empty() || whose(it) == Whose::asked_for;
+      const bool his = it.address.empty() || whose(chain, it) == Whose::asked_for;
       if (his && within(it.at) && is_of(host)) take(each, host);
     }
-    for (const MissingErasure& each : source.unerased) {
-      const AuditEntry& tenancy = entry_or_none(entries[each.tenancy.sequence]);
-      const AuditEntry& next = entry_or_none(entries[each.next.sequence]);
-      const std::string& host = source.host.empty() ? next.host : source.host;
-      if (!each.next.is_void && (!within(each.next.at) || !is_of(host))) continue;
-      // Either of the two may be his.
-      const Whose known = std::min(may_be(each.tenancy, tenancy), may_be(each.next, next));
-      if (known != Whose::anothers) take(each, host, known == Whose::asked_for);
-    }
+    for (const MissingErasure& each : source.unerased) add(each, chain, chain);
+  }
+
+  // Of a tenancy of one chain, and the next one: of the same, or of another.
+  void add(const MissingErasure& missing, const Lookup& from, const Lookup& to) {
+    const std::string& host = to.host(missing.next);
+    if (!missing.next.is_void && (!within(missing.next.at) || !is_of(host))) return;
+    // Either of the two may be his.
+    const Whose known = std::min(may_be(from, missing.tenancy), may_be(to, missing.next));
+    if (known == Whose::anothers) return;
+    take(missing, host, from.source == to.source ? "" : from.host(missing.tenancy),
+         known == Whose::asked_for);
   }
 
   PeriodReport report() && {
@@ -138,6 +144,14 @@ class Summing final {
 
  private:
   [[nodiscard]] bool within(WallMs at) const { return report_.selection.period.has(at); }
+  [[nodiscard]] Whose whose(const Lookup& chain, const AuditEntry& entry) const {
+    return chain.tenants.whose(entry, report_.selection.project, report_.selection.instance);
+  }
+  // A void entry may be invented: it does not say that a tenancy is another's, nor when it was.
+  [[nodiscard]] Whose may_be(const Lookup& chain, const DriveEvent& tenancy) const {
+    const Whose known = whose(chain, chain.entry(tenancy));
+    return tenancy.is_void ? std::min(known, Whose::not_known) : known;
+  }
   [[nodiscard]] bool is_of(const std::string& host) const {
     return report_.selection.host.empty() || report_.selection.host == host;
   }
@@ -210,14 +224,17 @@ class Summing final {
     stretch_of(it.at).quarantines += 1;
   }
 
-  void take(const MissingErasure& missing, const std::string& host, bool is_his) {
+  // `moved_from`: the host that the drive may have come from; empty: it was not moved.
+  void take(const MissingErasure& missing, const std::string& host, const std::string& moved_from,
+            bool is_his) {
     report_.unerased += 1;
     report_.left_out.unerased += is_his ? 0 : 1;
     report_.incidents.push_back(
         {missing.next.sequence, missing.next.at, "unerased", "", missing.tenancy.drive,
-         fmt::format("no erasure between the tenancy of entry {} ({}) and this one{}",
-                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at),
-                     is_his ? "" : "; no entry tells whose it was"),
+         fmt::format("{}no erasure between the tenancy of entry {}{} ({}) and this one{}",
+                     moved_from.empty() ? "" : "may be, of a drive with the same serial: ",
+                     missing.tenancy.sequence, moved_from.empty() ? "" : " of host " + moved_from,
+                     to_iso8601(missing.tenancy.at), is_his ? "" : "; no entry tells whose it was"),
          host});
   }
 
@@ -244,7 +261,15 @@ class Summing final {
 PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
                        const Selection& selection) {
   Summing summing(std::move(chain), selection, sources.size());
-  for (const ReportSource& source : sources) summing.add(source);
+  std::vector<Lookup> chains;
+  std::vector<std::vector<DriveEvent>> events;
+  for (const ReportSource& source : sources) {
+    summing.add(chains.emplace_back(source));
+    events.push_back(source.events);
+  }
+  for (const UnerasedMove& each : find_unerased_moves(events)) {
+    summing.add(each.missing, chains.at(each.from), chains.at(each.to));
+  }
   return std::move(summing).report();
 }
 

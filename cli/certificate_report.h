@@ -44,6 +44,7 @@ struct ReportSource {
   std::vector<Erasure> erasures;
   std::vector<AuditLine> audit;
   std::vector<MissingErasure> unerased;
+  std::vector<DriveEvent> events;  // what `unerased` was found in, for what lies between two chains
 };
 
 // Of one drive in the period; of a device that is no drive, its address is its name.
@@ -115,7 +116,8 @@ struct PeriodReport {
 // A certificate belongs to the period in which its device was released, or its drive was erased and
 // not given back. Both ends of the selection's period are given. An incident is of a project or an
 // instance that any entry of its tenancy names (state/ledger/tenants.h); what is of no device is
-// everybody's. A tenancy without an erasure is shown where it may be of them, too.
+// everybody's. A tenancy without an erasure is shown where it may be of them, too, and where the
+// next one is of another chain.
 [[nodiscard]] PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
                                      const Selection& selection);
 

@@ -295,6 +295,7 @@ std::optional<Told> told_by(const Sealed& sealed) {
     event.kind = DriveEvent::Kind::erasure;
     event.instance = it->instance;
     event.at = it->started_at;
+    event.model = it->model;
     return Told{place_of(it->host, it->address), std::move(it->serial), std::move(event)};
   }
   auto it = decode_audit(sealed.content);

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "state/base/enum_names.h"
 #include "state/base/fields.h"
@@ -79,6 +81,61 @@ std::vector<DriveEvent> with_erasures_in_place(std::vector<DriveEvent> events) {
   return placed;
 }
 
+// What happened to each drive, in order.
+std::map<std::string, std::vector<DriveEvent>> by_drive(const std::vector<DriveEvent>& events) {
+  std::map<std::string, std::vector<DriveEvent>> drives;
+  for (const DriveEvent& event : events) drives[event.drive].push_back(event);
+  for (auto& [drive, of_it] : drives) of_it = with_erasures_in_place(with_begins(of_it));
+  return drives;
+}
+
+// What the chains, by their places, tell of one serial.
+using OfChains = std::map<std::size_t, std::vector<DriveEvent>>;
+
+std::set<std::string> models_of(const std::vector<DriveEvent>& events) {
+  std::set<std::string> models;
+  for (const DriveEvent& event : events) {
+    if (!event.model.empty()) models.insert(event.model);
+  }
+  return models;
+}
+
+struct Placed {
+  WallMs when;
+  std::size_t chain;
+  const DriveEvent* event;
+};
+// By the clocks, and each chain in its own order, of what may be of the model.
+std::vector<Placed> by_time(const OfChains& of_chains, const std::string& model) {
+  std::vector<Placed> all;
+  for (const auto& [chain, events] : of_chains) {
+    const auto named = models_of(events);
+    if (!named.empty() && !named.contains(model)) continue;
+    WallMs when;
+    for (const DriveEvent& event : events) {
+      when = std::max(when, event.at);
+      all.push_back({when, chain, &event});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Placed& a, const Placed& b) { return a.when < b.when; });
+  return all;
+}
+
+void add_moves(const std::vector<Placed>& all, std::vector<UnerasedMove>& moves) {
+  const Placed* open = nullptr;
+  for (const Placed& each : all) {
+    if (each.event->kind == DriveEvent::Kind::ended) continue;
+    const bool tenancy = each.event->kind == DriveEvent::Kind::tenancy;
+    const std::string& instance = each.event->instance;
+    if (tenancy && open != nullptr && open->chain != each.chain &&
+        (instance.empty() || instance != open->event->instance)) {
+      moves.push_back({open->chain, each.chain, {*open->event, *each.event}});
+    }
+    open = tenancy ? &each : nullptr;
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(AuditEvent event) {
@@ -131,11 +188,8 @@ Result<AuditEntry> decode_audit(std::string_view json_text) {
 }
 
 std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>& events) {
-  std::map<std::string, std::vector<DriveEvent>> drives;
-  for (const DriveEvent& event : events) drives[event.drive].push_back(event);
   std::vector<MissingErasure> missing;
-  for (auto& [drive, of_it] : drives) {
-    of_it = with_erasures_in_place(with_begins(of_it));
+  for (const auto& [drive, of_it] : by_drive(events)) {
     const DriveEvent* open = nullptr;
     bool ended = false;
     for (const DriveEvent& event : of_it) {
@@ -157,6 +211,31 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
     return a.tenancy.sequence < b.tenancy.sequence;
   });
   return missing;
+}
+
+std::vector<UnerasedMove> find_unerased_moves(const std::vector<std::vector<DriveEvent>>& chains) {
+  std::map<std::string, OfChains> drives;
+  for (std::size_t chain = 0; chain < chains.size(); ++chain) {
+    for (auto& [drive, events] : by_drive(chains[chain])) drives[drive][chain] = std::move(events);
+  }
+  std::vector<UnerasedMove> moves;
+  for (const auto& [drive, of_chains] : drives) {
+    if (of_chains.size() < 2) continue;
+    std::set<std::string> models;
+    for (const auto& [chain, events] : of_chains) models.merge(models_of(events));
+    if (models.empty()) models.insert("");
+    for (const std::string& model : models) add_moves(by_time(of_chains, model), moves);
+  }
+  // What may be of several models was found with each.
+  const auto place = [](const UnerasedMove& it) {
+    return std::tuple(it.to, it.missing.next.sequence, it.from, it.missing.tenancy.sequence);
+  };
+  std::sort(moves.begin(), moves.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  moves.erase(std::unique(moves.begin(), moves.end(),
+                          [&](const auto& a, const auto& b) { return place(a) == place(b); }),
+              moves.end());
+  return moves;
 }
 
 }  // namespace reclaim

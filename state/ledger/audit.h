@@ -67,7 +67,8 @@ struct DriveEvent {
   std::string instance;
   WallMs at;  // the tenancy was seen or ended; the erasure was begun
   std::uint64_t sequence = 0;
-  bool is_void = false;  // signed with a key that proves nothing there: it may be invented
+  std::string model = {};  // the drive's, as the erasure's certificate names it
+  bool is_void = false;    // signed with a key that proves nothing there: it may be invented
 };
 
 // A tenancy that another one followed without an erasure between them.
@@ -78,5 +79,17 @@ struct MissingErasure {
 // `events` in the chain's order. Of a tenancy whose begin they do not have, its end is one too.
 [[nodiscard]] std::vector<MissingErasure> find_missing_erasures(
     const std::vector<DriveEvent>& events);
+
+// The same between two hosts, of a drive that was moved.
+struct UnerasedMove {
+  std::size_t from = 0;  // which chain has the tenancy
+  std::size_t to = 0;    // and which the next one
+  MissingErasure missing;
+};
+// `chains`: the events of each. Between chains only the hosts' clocks tell what came first, and
+// only the serial that it is one drive: two drives that share one look like it, unless certificates
+// say that they are of different models.
+[[nodiscard]] std::vector<UnerasedMove> find_unerased_moves(
+    const std::vector<std::vector<DriveEvent>>& chains);
 
 }  // namespace reclaim

@@ -142,3 +142,14 @@ unit_mutant(void_entries_name_drives state state/certificate/chain.cpp ChainTest
   "a leaked key makes a tenancy another drive's, and no report says that the drive was handed on"
   [[} else if (by_void || !from->is_void) {]]
   [[} else if (by_void || !known.empty() || !from->serial.empty()) {]])
+unit_mutant(later_keys_are_passed_over state state/certificate/signing_key.cpp
+  SigningKeyTest.AFileMay*
+  "a copy that was cut before the present key is verified in a report of all hosts, by an old key"
+  [[    at = next;]] [[    at = std::string::npos;]])
+unit_mutant(moved_drives_are_others state state/ledger/audit.cpp UnerasedMoves.ADrive*
+  "a drive is handed on unerased from one host to another, and the report of all hosts is silent"
+  [[open->chain != each.chain &&]] [[open->chain == each.chain &&]])
+unit_mutant(any_models_erasure_counts state state/ledger/audit.cpp UnerasedMoves.ASerial*
+  "a drive that was moved unerased is not told of, for another one of its serial was erased"
+  [[    if (!named.empty() && !named.contains(model)) continue;]]
+  "")

@@ -174,7 +174,7 @@ PeriodReport report_on(const Handover& handover, const Selection& asked) {
     events.push_back({entry.serial,
                       entry.event == AuditEvent::tenancy_seen ? DriveEvent::Kind::tenancy
                                                               : DriveEvent::Kind::ended,
-                      entry.instance, entry.at, sequence, is_void});
+                      entry.instance, entry.at, sequence, "", is_void});
   }
   source.unerased = find_missing_erasures(events);
   EXPECT_EQ(source.unerased.size(), 1U) << handover.what;

@@ -356,6 +356,42 @@ TEST_F(Mirror, NoHostSpeaksForAnother) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("compute-4"), Not(HasSubstr("compute-3"))));
 }
 
+// No chain of the two tells it alone.
+TEST_F(Mirror, ADriveThatWasMovedUnerasedIsSaid) {
+  const auto tell = [&](const std::string& host, AuditEvent event, const std::string& project,
+                        const std::string& when) {
+    AuditEntry entry;
+    entry.event = event;
+    entry.host = host;
+    entry.address = "0000:c2:00.0";
+    entry.serial = "MOVED";
+    entry.instance = "instance-of-" + project;
+    entry.project = project;
+    entry.at = at(when);
+    entry = identified(entry);
+    ASSERT_TRUE(CertificateChain(mirror_ + "/" + host, key_named(host))
+                    .keep(entry.id, encode_audit(entry), SealedKind::audit)
+                    .ok());
+  };
+  tell("compute-2", AuditEvent::tenancy_seen, kProject, "2026-10-10T10:00:00Z");
+  tell("compute-2", AuditEvent::tenancy_ended, kProject, "2026-10-11T10:00:00Z");
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+  tell("compute-1", AuditEvent::tenancy_seen, kOther, "2026-10-12T10:00:00Z");
+  CertificateOptions of_other = of_project();
+  of_other.project = kOther;
+  for (const CertificateOptions& options : {of_project(), of_other}) {
+    EXPECT_EQ(run(&run_certificate_report, options), 2) << err_.str();
+    EXPECT_THAT(
+        out_.str(),
+        AllOf(HasSubstr("\"unerased_tenancies\": 1,"), HasSubstr("\"Host\": \"compute-1\""),
+              HasSubstr("\"Serial\": \"MOVED\""),
+              HasSubstr("may be, of a drive with the same serial: no erasure between the tenancy "
+                        "of entry 4 of host compute-2 (2026-10-10T10:00:00.000Z) and this one\"")));
+  }
+  of_other.project = "22222222222222222222222222222222";
+  EXPECT_EQ(run(&run_certificate_report, of_other), 0) << "a third one's";
+}
+
 TEST_F(Mirror, NoMirrorIsSaid) {
   config::Settings settings;
   CertificateOptions options = of_project();

@@ -84,5 +84,24 @@ TEST_F(SigningKeyTest, WhatIsNoneIsSaid) {
   EXPECT_EQ(content(state_path_ + "/nonsense.key"), "nonsense\n");
 }
 
+TEST_F(SigningKeyTest, AFileMayHaveSeveral) {
+  const std::string path = state_path_ + "/host.pub";
+  const PublicKey one = key_named("one").public_key();
+  const PublicKey two = key_named("two").public_key();
+  write(path, "of 2026\n" + *one.pem() + "of 2027\n" + *two.pem());
+  const auto keys = PublicKey::load_all(path);
+  ASSERT_TRUE(keys.ok()) << keys.error().what;
+  ASSERT_EQ(keys->size(), 2U);
+  EXPECT_EQ(keys->at(0).id(), one.id());
+  EXPECT_EQ(keys->at(1).id(), two.id());
+  write(path, *one.pem());
+  EXPECT_EQ(PublicKey::load_all(path)->size(), 1U);
+  for (const std::string& wrong :
+       {std::string(), *one.pem() + "-----BEGIN X509 CRL-----\n", "-----BEGIN" + *one.pem()}) {
+    write(path, wrong);
+    EXPECT_THAT(PublicKey::load_all(path).error().what, HasSubstr(path + ": holds no public key"));
+  }
+}
+
 }  // namespace
 }  // namespace reclaim::proof
