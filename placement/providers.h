@@ -102,8 +102,8 @@ class Providers {
   // generations they had, these keep their marks. Then it is one request.
   virtual void list_tree_again(Tree known, Callback<Tree> done) = 0;
 
-  // The rows of the tree that was listed last, the root's too, without their marks: what moved since
-  // shows by its generation. One request. Errc::not_found: none was listed.
+  // The rows of the tree that was listed last, the root's too, without their marks: what moved
+  // since shows by its generation. One request. Errc::not_found: none was listed.
   virtual void list_rows(Callback<std::vector<ProviderRow>> done) = 0;
 
   // Inventories and allocations; read again, a bounded number of times, until their generations

@@ -15,8 +15,8 @@
 namespace reclaim::fleet {
 
 struct Disk {
-  std::atomic<std::uint32_t> guest;  // a tenant's guest has it now
-  std::atomic<std::uint32_t> dirty;  // it holds a tenant's data
+  std::atomic<std::uint32_t> guest;   // a tenant's guest has it now
+  std::atomic<std::uint32_t> dirty;   // it holds a tenant's data
   std::atomic<std::uint32_t> broken;  // it refuses each sanitize
   std::atomic<std::uint64_t> content;
   std::atomic<std::uint64_t> canary;

@@ -109,7 +109,8 @@ TEST_F(ApiDisownTest, AServiceUndoesNothing) {
     expect_refused(send(waiting, order, "", "beside"), 403, "X-Service-Token");
   }
   EXPECT_TRUE(store.orders.empty());
-  EXPECT_EQ(send(waiting, "clean", "", "nova").status, 409) << "it is not one that waits for a word";
+  EXPECT_EQ(send(waiting, "clean", "", "nova").status, 409)
+      << "it is not one that waits for a word";
   EXPECT_EQ(send(failed, "clean", "", "admin").status, 202);
 }
 
