@@ -25,7 +25,7 @@ exhaustive_mutant(named_steps_are_not_run handlers/survey/named_plan.cpp 2
   "a cleaning leaves out the steps that an operator named" steps)
 exhaustive_mutant(what_is_listed_is_let_go handlers/conductor/disowning.cpp 2
   "a device of the pool is let go, and its dirt forgotten" disown)
-exhaustive_mutant(holds_are_enrolled handlers/conductor/device_orders.cpp 2
+exhaustive_mutant(holds_are_enrolled handlers/conductor/device_orders.cpp 3
   "an operator's --enrol erases what another operator has just reserved by hand" enrol)
-exhaustive_mutant(ledger_failure_ignored handlers/conductor/ledger_gate.cpp 2
+exhaustive_mutant(ledger_failure_ignored handlers/conductor/ledger_gate.cpp 3
   "a full disk keeps nobody from going on" ledger)
