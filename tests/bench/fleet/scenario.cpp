@@ -91,22 +91,23 @@ void start(Fleet& fleet, Figures& out) {
   out.add("resident_mb_per_host", static_cast<double>(fleet.resident()) / 1e6 / hosts, 2);
 }
 
-void idle(Fleet& fleet, Figures& out, std::int64_t seconds) {
-  say(fmt::format("idle for {} s", seconds));
+// What a fleet takes while nothing happens to it.
+void watch(Fleet& fleet, Figures& out, const std::string& phase, std::int64_t seconds) {
+  say(fmt::format("{} for {} s", phase, seconds));
   const Moment before = fleet.now();
   pause_s(seconds);
   const Moment after = fleet.now();
   const Rates rates = between(before, after);
-  add_rates(out, "idle", rates);
+  add_rates(out, phase, rates);
   const double host_minutes = static_cast<double>(fleet.options().hosts) * rates.seconds / 60;
-  out.add("idle_placement_per_host_minute", rates.placement / host_minutes);
-  out.add("idle_redis_per_host_minute", rates.redis / host_minutes);
-  out.add("idle_cpu_percent_per_1000_hosts",
+  out.add(phase + "_placement_per_host_minute", rates.placement / host_minutes);
+  out.add(phase + "_redis_per_host_minute", rates.redis / host_minutes);
+  out.add(phase + "_cpu_percent_per_1000_hosts",
           100 * rates.workers_cpu_s / rates.seconds * 1'000 /
               static_cast<double>(fleet.options().hosts),
           1);
-  out.add("idle_placement_by_kind", most_frequent(before.asked.kinds, after.asked.kinds));
-  out.add("idle_redis_by_command", most_frequent(before.redis.commands, after.redis.commands));
+  out.add(phase + "_placement_by_kind", most_frequent(before.asked.kinds, after.asked.kinds));
+  out.add(phase + "_redis_by_command", most_frequent(before.redis.commands, after.redis.commands));
 }
 
 // As long as a periodic survey takes to come round, before and after: each has one of every host.
@@ -135,14 +136,7 @@ void stand_in_error(Fleet& fleet, Figures& out, const std::vector<Place>& places
   fleet.delete_instances(places, 0);
   wait_until([&] { return in_error(fleet) == places.size(); });
   pause_s(kWatchS);  // the looks after the deletions
-  const Moment before = fleet.now();
-  pause_s(kWatchS);
-  const Moment after = fleet.now();
-  const Rates rates = between(before, after);
-  add_rates(out, "in_error", rates);
-  const double host_minutes = static_cast<double>(fleet.options().hosts) * rates.seconds / 60;
-  out.add("in_error_placement_per_host_minute", rates.placement / host_minutes);
-  out.add("in_error_placement_by_kind", most_frequent(before.asked.kinds, after.asked.kinds));
+  watch(fleet, out, "in_error", kWatchS);
 }
 
 // Who hears of them surveys nothing, so that all is the cost of finding out whom to tell.
@@ -255,7 +249,7 @@ Figures run(const Scenario& scenario) {
                       std::max({scenario.deletions, scenario.evacuations, scenario.in_error})));
   say(fmt::format("{} hosts start", scenario.fleet.hosts));
   start(fleet, out);
-  if (scenario.idle_s > 0) idle(fleet, out, scenario.idle_s);
+  if (scenario.idle_s > 0) watch(fleet, out, "idle", scenario.idle_s);
   if (scenario.evacuations > 0) {
     evacuate(fleet, out, tenancies(scenario.fleet, scenario.evacuations));
   }
