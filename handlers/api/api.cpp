@@ -402,7 +402,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (is_an_operators(order, found.record) && !call->who.service_roles.empty()) {
       return answer(*call, fault(403, "use a token of your own, without an X-Service-Token"));
     }
-    if (is_another_try(order, found.record)) {
+    if (overrides_an_operator(order, found.record)) {
       if (auto denied = why_denied(kRuleOfError, *call)) return answer(*call, *denied);
     }
     // Tokens of two projects are one person: who approves is counted.

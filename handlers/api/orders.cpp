@@ -223,14 +223,16 @@ std::optional<Fault> read_body(const OrderCall& call, std::string_view body, con
   return std::nullopt;
 }
 
-bool is_another_try(const Order& order, const Record& record) {
-  return kind_of(order) == OrderKind::clean && record.stage == Stage::error;
+bool overrides_an_operator(const Order& order, const Record& record) {
+  return kind_of(order) == OrderKind::clean &&
+         (record.stage == Stage::error || record.held || record.maintenance);
 }
 
 bool is_an_operators(const Order& order, const Record& record) {
   const auto kind = kind_of(order);
-  return accepts_something(order) || is_another_try(order, record) || kind == OrderKind::abort ||
-         kind == OrderKind::maintenance_on || kind == OrderKind::maintenance_off;
+  return accepts_something(order) || overrides_an_operator(order, record) ||
+         kind == OrderKind::abort || kind == OrderKind::maintenance_on ||
+         kind == OrderKind::maintenance_off;
 }
 
 std::string names_of_steps(const Order& order) {

@@ -30,8 +30,8 @@ struct OrderCall {
 // Whether the body of a call that orders `clean` names clean steps, however badly.
 [[nodiscard]] bool names_steps(std::string_view body);
 
-// Whether it is a `clean` of a device in error.
-[[nodiscard]] bool is_another_try(const Order& order, const Record& record);
+// Whether it is a `clean` of a device in error, held or in maintenance.
+[[nodiscard]] bool overrides_an_operator(const Order& order, const Record& record);
 
 // Whether it accepts something, or may undo what an operator ordered.
 [[nodiscard]] bool is_an_operators(const Order& order, const Record& record);

@@ -40,7 +40,9 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   }
   const Record& record = found->second.record;
   if (record.stage != Stage::available && record.stage != Stage::error) return;
-  if (const std::string why = why_not_cleaned_up(record, kick); !why.empty()) {
+  const std::string why = why_not_cleaned_up(record, kick);
+  if (!is_repeated(record, kick)) cleanups_asked_[*address] = kick.sent_at;
+  if (!why.empty()) {
     return context_.ports.log.warning(log_name::kConductor,
                                       fmt::format("cleanup_device for {}: {}", kick.address, why),
                                       {{"request_id", kick.request_id}});
@@ -50,6 +52,14 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   facts.detail = "Cyborg's cleanup_device";
   facts.request_id = "";  // no order of ours leads here, and whoever casts chooses his
   context_.post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
+// Other hosts' logins can read a kick and add it again. Where the clock was set back since the last
+// one, all are older.
+bool DeviceOrders::is_repeated(const Record& record, const Kick& kick) const {
+  const auto last = cleanups_asked_.find(record.address);
+  return last != cleanups_asked_.end() && kick.sent_at <= last->second &&
+         last->second <= context_.ports.clock.now().wall;
 }
 
 std::string DeviceOrders::why_not_cleaned_up(const Record& record, const Kick& kick) const {
@@ -62,6 +72,9 @@ std::string DeviceOrders::why_not_cleaned_up(const Record& record, const Kick& k
     return fmt::format("asked before the device became {}, or too long ago; it stays so",
                        to_string(device_state(record.stage)));
   }
+  if (is_repeated(record, kick)) return "it is not newer than the last one: somebody repeats it";
+  if (record.maintenance) return std::string(kEndMaintenance);
+  if (record.held) return std::string(kUnreserve);
   const LedgerEntry* line = context_.on_ledger(record.address);
   if (record.stage == Stage::error && line != nullptr && line->aborted) {
     return "an operator has aborted its cleaning, which Cyborg does not override: `reclaim device "
@@ -139,7 +152,7 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
   }
   switch (*kind) {
     case OrderKind::clean:
-      return order.steps.empty() ? done(clean(device, std::move(facts)))
+      return order.steps.empty() ? done(clean(device, order.issued_at, std::move(facts)))
                                  : clean_by_hand(device, order, std::move(facts), done);
     case OrderKind::abort:
       if (std::string why = own_.why_not_abortable(address); !why.empty()) return done(why);
@@ -178,8 +191,15 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
 }
 
 // Empty, or why not.
-std::string DeviceOrders::clean(const Device& device, Facts facts) {
+std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts facts) {
   const PciAddress address = device.record.address;
+  // Who issued it knew nothing of the error, which may be an operator's abort. The clock may have
+  // been set back since.
+  const WallMs since = device.record.stage_since;
+  if (device.record.stage == Stage::error && issued_at < since &&
+      since <= context_.ports.clock.now().wall) {
+    return "it came into error after the order was issued: look why, and issue it again";
+  }
   const bool at_rest = device.record.stage == Stage::available;
   if (at_rest && !device.record.cleanable()) return std::string(kNotListed);
   // One in the pool is clean, unless nobody can tell why it is reserved.

@@ -73,9 +73,10 @@ class DeviceOrders final : public OrderDesk::Devices {
  private:
   using Done = OrderDesk::Done;
 
+  [[nodiscard]] bool is_repeated(const Record& record, const Kick& kick) const;
   [[nodiscard]] std::string why_not_cleaned_up(const Record& record, const Kick& kick) const;
   void clean_what_was_bound(const PciAddress& address);
-  [[nodiscard]] std::string clean(const Device& device, Facts facts);
+  [[nodiscard]] std::string clean(const Device& device, WallMs issued_at, Facts facts);
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
   void let_arq_go(const Record& record);
   void clean_by_hand(const Device& device, const Order& order, Facts facts, const Done& done);
@@ -113,6 +114,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   Disowning& disowning_;
   LookWatch& looks_;
   std::map<PciAddress, Maintenance> maintenance_wanted_;
+  std::map<PciAddress, WallMs> cleanups_asked_;  // when the last that was judged was sent, this run
   std::set<PciAddress> begun_here_;  // maintenance of this run whose order was not authenticated
 };
 

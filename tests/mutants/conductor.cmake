@@ -206,10 +206,6 @@ unit_mutant(foreign_records_are_adopted conductor handlers/conductor/record_writ
       device.record = *stored;
       return;
 ]])
-unit_mutant(older_versions_are_believed conductor handlers/conductor/conductor.cpp
-  ForeignRedis.*Older*
-  "a dirty drive stays on offer, since a record that nothing authenticates calls it clean"
-  [[  if (unproven) record = shown_only(]] [[  if (false) record = shown_only(]])
 unit_mutant(given_away_in_silence conductor handlers/survey/taken.cpp OnOffer.*Alarm
   "a tenant gets a drive that is known to be dirty, and nobody is told"
   [[  if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {]]
@@ -431,6 +427,10 @@ unit_mutant(one_person_is_two conductor handlers/conductor/operator_steps.cpp
 unit_mutant(services_are_operators handlers handlers/api/policy.cpp ApiPolicyTest.WhatAccepts*
   "whoever has a compute host approves as two people on another, and accepts its drives"
   [[{"operator_api", "role:admin and not role:service"}]] [[{"operator_api", "role:admin"}]])
+unit_mutant(services_end_holds handlers handlers/api/orders.cpp ApiDisownTest.AServiceUndoes*
+  "whoever has a compute host has a drive erased and offered that an operator holds"
+  [[(record.stage == Stage::error || record.held || record.maintenance)]]
+  [[record.stage == Stage::error]])
 unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
   NamedSteps.APlanThatWasChanged*
   "whoever writes a plan into Redis says which command root runs"
@@ -523,6 +523,22 @@ unit_mutant(moved_counters_ignored conductor handlers/survey/admission.cpp
     return]]
   [[      drive.counters->host_writes != *record.certified_host_writes && false) {
     return]])
+unit_mutant(holds_yield_to_cyborg conductor handlers/conductor/device_orders.cpp HandedOver.AHold*
+  "a drive that an operator took out of the pool is erased, and offered by Cyborg's agent"
+  [[  if (record.held) return std::string(kUnreserve);
+]] "")
+unit_mutant(maintenance_yields_to_cyborg conductor handlers/conductor/device_orders.cpp
+  HandedOver.AHold*
+  "a drive is erased behind an operator's maintenance, for an agent that never asked"
+  [[  if (record.maintenance) return std::string(kEndMaintenance);
+]] "")
+unit_mutant(copied_requests_count conductor handlers/conductor/device_orders.cpp HandedOver.ACopy*
+  "another host's login has a drive of Cyborg's erased again"
+  [[  return last != cleanups_asked_.end() && kick]] [[  return false && kick]])
+unit_mutant(errors_yield_to_earlier_orders conductor handlers/conductor/device_orders.cpp
+  Orders.AnErrorThat*
+  "a service's login cleans what an operator has aborted, and it goes back into the pool"
+  [[device.record.stage == Stage::error && issued_at < since]] [[false && issued_at < since]])
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])

@@ -55,16 +55,20 @@ struct HandedOver : ::testing::Test {
     world.placement.set_reserved_by(Offered::by_nova, provider.row.uuid, 0);
     look();
   }
-  void cleanup_is_asked() {
+  Kick cleanup() {
     Kick kick;
     kick.reason = "cyborg-agent's door: cleanup";
     kick.command = "cleanup_device";
     kick.address = to_string(slot().address);
     kick.delays_s = {0};
     kick.sent_at = world.scheduler.now().wall;
+    return kick;
+  }
+  void hear(const Kick& kick) {
     world.conductor->take(kick);
     world.pass(kMinuteMs);
   }
+  void cleanup_is_asked() { hear(cleanup()); }
   [[nodiscard]] ReportedDrive told() const {
     const auto drives = world.conductor->drives_for_agent();
     EXPECT_EQ(drives.size(), 1U);
@@ -248,6 +252,54 @@ TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
   world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 1U);
   EXPECT_TRUE(world.record().held);
+}
+
+// Cyborg reserves with an allocation, which moves the generation further.
+TEST_F(HandedOver, AHoldAndMaintenanceStandWhateverTheAgentAsks) {
+  start_with_agent();
+  tenancy();
+  cyborg_unreserves(world.provider());
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  look();
+  ASSERT_TRUE(world.record().held);
+  cleanup_is_asked();
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_TRUE(world.record().held);
+  cyborg_unreserves(world.provider());
+  ASSERT_FALSE(world.record().held);
+  world.command("maintenance_on", slot().address);
+  look();
+  ASSERT_TRUE(world.record().maintenance);
+  ASSERT_EQ(reserved(), 1);
+  cleanup_is_asked();
+  world.command("maintenance_off", slot().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_FALSE(world.record().handed_over);
+  EXPECT_EQ(reserved(), 0);
+}
+
+// Another host's login reads what the worker wrote for the agent, and adds it again.
+TEST_F(HandedOver, ACopyOfWhatWasAskedOrdersNothing) {
+  start_with_agent();
+  tenancy();
+  ASSERT_TRUE(world.record().handed_over);
+  world.command("maintenance_on", slot().address);
+  look();
+  const Kick first = cleanup();
+  hear(first);
+  const Kick second = cleanup();
+  hear(second);
+  world.command("maintenance_off", slot().address);
+  look();
+  ASSERT_FALSE(world.record().maintenance);
+  for (const Kick& copy : {first, second}) hear(copy);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 1U);
+  cleanup_is_asked();
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 2U) << "the agent itself is heard";
 }
 
 TEST_F(HandedOver, AnUnknownDriveIsRegisteredReservedCleanedAndLeftToCyborg) {

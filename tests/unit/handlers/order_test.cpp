@@ -55,8 +55,7 @@ struct Orders : ::testing::Test {
     const auto found = answers.find(order.request_id);
     return found == answers.end() ? "no answer" : found->second;
   }
-  // A device in error, which an operator's `clean` brings back.
-  void fail() {
+  void erase_begins() {
     world->tenancy_begins();
     world->kick({0});
     world->pass(kMinuteMs);
@@ -64,6 +63,10 @@ struct Orders : ::testing::Test {
     world->tenancy_ends();
     world->kick({0});
     world->pass(10'000);
+  }
+  // A device in error, which an operator's `clean` brings back.
+  void fail() {
+    erase_begins();
     EXPECT_EQ(answer(issued("abort")), "");
     EXPECT_EQ(world->record().stage, Stage::error);
     EXPECT_THAT(world->record().last_error, HasSubstr("alice@controller-1"));
@@ -85,6 +88,15 @@ TEST_F(Orders, WhatBeginsOrEndsWorkIsTakenFromAnyoneWithAName) {
   EXPECT_EQ(answer(order), "");
   world->pass(10 * kMinuteMs);
   EXPECT_EQ(world->record().stage, Stage::available);
+}
+
+// Issued while the worker did not answer, behind the abort that it found when it did.
+TEST_F(Orders, AnErrorThatItsSenderDidNotKnowOfStands) {
+  erase_begins();
+  const Order before = issued("clean");
+  world->pass(1'000);
+  EXPECT_EQ(answer(issued("abort")), "");
+  EXPECT_THAT(answer(before), HasSubstr("came into error after"));
 }
 
 TEST_F(Orders, OneThatAcceptsSomethingHasToBeAuthenticated) {
@@ -564,7 +576,6 @@ TEST_F(Orders, AKickIsNoOrder) {
   fail();
   for (const char* what : {"clean", "enrol", "maintenance_on"}) {
     Kick kick;
-    kick.reason = "operator";
     kick.command = what;
     kick.address = to_string(world->slots[0].address);
     world->conductor->take(kick);
