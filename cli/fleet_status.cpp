@@ -16,6 +16,7 @@
 #include "state/base/rapidjson.h"
 #include "state/base/visible.h"
 #include "state/device/machine.h"
+#include "state/redis/store.h"
 
 namespace reclaim::cli {
 namespace {

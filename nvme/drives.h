@@ -42,11 +42,11 @@ class Drives {
   virtual void find_signatures(const PciAddress& address,
                                Callback<std::vector<std::string>> done) = 0;
 
-  // Looks at every host guard of design §5b in order, opens and claims controller and namespaces.
-  // Refusal is Errc::refused with the guard's name and detail as text; Errc::busy where waiting may
-  // help (a guest still has it, the driver is not bound or not live yet, all drive threads are
-  // taken); Errc::failed where only an operator can mend it (another serial). On success the claim
-  // is held until drop().
+  // Looks at every guard of nvme/host/guards.h in order, opens and claims controller and
+  // namespaces. Refusal is Errc::refused with the guard's name and detail as text; Errc::busy where
+  // waiting may help (a guest still has it, the driver is not bound or not live yet, all drive
+  // threads are taken); Errc::failed where only an operator can mend it (another serial). On
+  // success the claim is held until drop().
   virtual void claim(const ClaimRequest& request, Callback<ClaimReport> done) = 0;
 
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.

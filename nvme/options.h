@@ -32,8 +32,8 @@ struct Options {
 
   std::size_t threads_max = 8;  // drives worked on at the same time; more are refused as busy
 
-  // Verification (design §4; nvme.md §2). One sample is one read; the samples of a drive are shared
-  // out among its namespaces.
+  // Verification (docs/operator-guide.md). One sample is one read; the samples of a drive are
+  // shared out among its namespaces.
   std::uint32_t samples_max = 256;
   std::uint32_t sample_bytes = 131'072;  // rounded up to the namespace's block size
   std::int64_t read_retry_ms = 10'000;   // reads right after a sanitize may fail for a moment

@@ -40,7 +40,7 @@ struct Tree {
 };
 
 // One inventory with every field Placement has: an un-reserving PUT must echo them all, or
-// Placement fills in defaults and Nova then wipes `reserved` (openstack.md §0.6).
+// Placement fills in defaults and Nova then wipes `reserved`.
 struct Inventory {
   std::string resource_class;
   std::int64_t total = 0;

@@ -160,7 +160,7 @@ void visit_fields(Visit& visit, field::Of<ControllerState> auto& s) {
   visit("formats", s.formats);
   visit("namespaces", s.namespaces);
   visit("features", s.features);
-  visit("configuration", s.configuration, field::Rule::younger);
+  visit("configuration", s.configuration);
 }
 
 std::span<const FeatureRule> feature_rules() {

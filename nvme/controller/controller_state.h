@@ -157,7 +157,7 @@ struct ControllerState {
   std::vector<LbaFormat> formats;  // of the first namespace that told them
   std::vector<NamespaceState> namespaces;
   std::vector<FeatureState> features;
-  std::vector<ConfigurationState> configuration;  // not in a baseline of an older version
+  std::vector<ConfigurationState> configuration;
 
   // Never of an enrolment: not encoded.
   bool can_sanitize = false;  // by crypto or block erase

@@ -113,7 +113,7 @@ struct DriveFacts {
   std::string guest;
 };
 
-// The guards of the host's side (design §5b), in the order they are looked at. Each refuses with
+// What the guards of nvme/host/guards.h found, in the order they are looked at. Each refuses with
 // one line an operator understands.
 struct GuardFinding {
   std::string guard;  // "mounted", "libvirt_domain", "vfio_open", "claim", …
@@ -227,7 +227,7 @@ struct SanitizedMedia {
   friend bool operator==(const SanitizedMedia&, const SanitizedMedia&) = default;
 };
 
-// What the drive said, cross-checked (nvme.md §2: our command accepted, SCDW10 equal, SSTAT 1 or 4,
+// What the drive said, cross-checked (our command accepted, SCDW10 equal, SSTAT 1 or 4,
 // Global Data Erased set). Of the methods other than Sanitize only method, the counts, adopted and
 // duration_ms are filled.
 struct EraseEvidence {

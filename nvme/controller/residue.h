@@ -1,5 +1,5 @@
 // What a tenant may have left in a controller, judged: what is as it should be, what is to be
-// reset, and what quarantines the drive. The table of nvme.md §2 as a function. Pure.
+// reset, and what quarantines the drive. Pure.
 #pragma once
 
 #include <cstdint>

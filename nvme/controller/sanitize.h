@@ -1,4 +1,5 @@
-// What Sanitize is told, and what its log means: the rules of nvme.md §2 as functions. Pure.
+// What Sanitize is told, and what its log means: by NVM Express
+// Base 2.0, Sanitize command and Sanitize Status log page. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A claim on a drive: the host's lock on its address, its controller and every namespace node open,
 // the latter exclusively, all checked against what sysfs says, for as long as the object lives.
-// Commands to the controller's node bypass the kernel's exclusive opens (nvme.md §0.4), so holding
-// them is what keeps the host itself off the drive.
+// Commands to the controller's node bypass the kernel's exclusive opens
+// (Linux, drivers/nvme/host/ioctl.c), so holding them is what keeps the host itself off the drive.
 // An unmanaged drive is first taken over from its vfio driver, and given back at the latest when
 // the object ends. Blocking; thread: the drive's. Owns every descriptor.
 #pragma once

@@ -1,6 +1,6 @@
-// The guards of a PCI function that is no NVMe drive: those of design §5b that hold for any
-// function, and of what the host itself may do with it. They only read; whatever they cannot read
-// refuses. Blocking; thread: a drive thread's or the scan's.
+// The guards of a PCI function that is no NVMe drive: those of nvme/host/guards.h that hold for
+// any function, and of what the host itself may do with it. They only read; whatever they cannot
+// read refuses. Blocking; thread: a drive thread's or the scan's.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include "state/base/fields.h"
 #include "state/base/json.h"
 #include "state/device/record.h"
+#include "state/device/timeline_fields.h"
 
 namespace reclaim {
 namespace {

@@ -60,7 +60,7 @@ struct HostInfo {
   std::string host;
   WallMs heartbeat_at;  // 0: its word has expired, or cannot be read; only the name is known
   std::string version;
-  std::string machine_id;    // one machine per host name (design §5b)
+  std::string machine_id;    // docs/redis.md#a-host-name-belongs-to-one-machine
   std::uint32_t burned = 0;  // devices not available, or held: who wants an "any host" kick
   std::vector<std::string> nodes = {};  // what else it is called (state/base/host_names.h)
   bool stopped = false;                 // it was told to stop, and did

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "state/base/embedded_json.h"
+#include "state/device/timeline_fields.h"
 
 namespace reclaim {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "state/base/clock.h"
-#include "state/base/fields.h"
 #include "state/base/result.h"
 #include "state/device/machine.h"
 
@@ -26,11 +25,5 @@ void note_stage(std::vector<StageMark>& timeline, Stage stage, WallMs at);
 // JSON array of {stage, at}.
 [[nodiscard]] std::string encode_timeline(const std::vector<StageMark>& timeline);
 [[nodiscard]] Result<std::vector<StageMark>> decode_timeline(std::string_view text);
-
-template <typename Visit>
-void visit_fields(Visit& visit, field::Of<StageMark> auto& mark) {
-  visit.text("stage", mark.stage, parse_stage);
-  visit("at", mark.at);
-}
 
 }  // namespace reclaim

@@ -1,8 +1,8 @@
 // One simulated host: Placement, Redis, a ledger on disk, drives, Nova with its tenants, an
 // operator, and the worker among them, which may die at any step and comes back over what is left.
 //
-// A world fails when the promise is broken (design §1) or when it does not come to rest after its
-// faults have ended; the failure says which check, and the same seed shows it again.
+// A world fails when the promise is broken (docs/safety.md#the-promise) or when it does not come to
+// rest after its faults have ended; the failure says which check, and the same seed shows it again.
 #pragma once
 
 #include <cstdint>

@@ -65,6 +65,10 @@ CORE = re.compile(r"^\w+_core$|^handlers_(kick|api|door)$|^cli_explain$")
 FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(?:ioctl|tree|types|"
                      r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
 
+# What makes a source slow to compile: how many sources of what ships may reach it. It only falls.
+HEAVY = {"rapidjson/document.h": 135, "fmt/core.h": 325, "functional": 255, "CLI/CLI.hpp": 6,
+         "uv.h": 99, "curl/curl.h": 1, "spdlog/spdlog.h": 1, "regex": 0}
+
 # Headers that the build writes.
 GENERATED = {"certificate_schema.h", "udev_rules_text.h", "version.h"}
 
@@ -407,8 +411,54 @@ def check_cores_are_pure(tree):
                     queue.append(target)
 
 
+def check_heavy_headers(tree):
+    """Reached through headers, a heavy one costs every source that never asked for it."""
+    targets = {p: {target for _, _, target in includes(t)} for p, t in tree.items()
+               if p.endswith(CPP)}
+    reached = dict.fromkeys(HEAVY, 0)
+    for path in targets:
+        if not path.endswith(".cpp") or path.split("/")[0] not in MAP:
+            continue
+        seen, queue = set(), [path]
+        while queue:
+            new = targets.get(queue.pop(), set()) - seen
+            seen |= new
+            queue += new
+        for header in seen & HEAVY.keys():
+            reached[header] += 1
+    for header, most in HEAVY.items():
+        if reached[header] > most:
+            yield Finding("tests/tidy/rules.py", 1, f"{reached[header]} sources reach <{header}>, "
+                          f"{most} may: include it where it is needed, not in a header")
+
+
+_CITED = re.compile(r"\b(docs/[\w./-]+\.md)(?:#([\w-]+))?")
+
+
+def _anchors(text):
+    """Those of a page's headings, as its readers' tools make them, and those that it sets."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    made = {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+    return made | set(re.findall(r'<a id="([\w-]+)">', text))
+
+
+def check_citations(tree):
+    """A comment sends its reader to a page and a section that are there."""
+    for path, text in sorted(tree.items()):
+        if is_foreign_data(path) or path.startswith("tests/tidy/"):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if re.search(r"\bdesign §|\.md §", line):
+                yield Finding(path, number, "no such document is here; cite docs/ by its anchor")
+            for page, anchor in _CITED.findall(line):
+                if page not in tree:
+                    yield Finding(path, number, f"{page} is cited and not there")
+                elif anchor and anchor not in _anchors(tree[page]):
+                    yield Finding(path, number, f"{page} has no #{anchor}")
+
+
 TREE_RULES = (check_purpose_is_said, check_sources_are_built, check_headers_are_included,
-              check_cores_are_pure)
+              check_cores_are_pure, check_citations, check_heavy_headers)
 
 
 def check_tree(tree):

@@ -296,6 +296,19 @@ class Tree(unittest.TestCase):
         found = self.changed(nvme__b_dot_cpp='#include "nvme/a.h"\n')
         self.assertEqual([p for p, _ in found], ["nvme/b.cpp"])
 
+    def test_a_citation_of_what_is_not_there(self):
+        page = {"docs__safety_dot_md": '# Safety\n\n## What "remains", here\n<a id="root"></a>\n'}
+        for line, wanted in (("docs/safty.md", "docs/safty.md is cited and not there"),
+                             ("docs/safety.md#rot", "docs/safety.md has no #rot"),
+                             ("design §5", "no such document"), ("nvme.md §2", "no such document"),
+                             ("docs/safety.md#root and docs/safety.md", ""),
+                             ("docs/safety.md#what-remains-here", "")):
+            with self.subTest(line=line):
+                found = self.changed(
+                    **page, nvme__b_dot_cpp=f'// B: {line}.\n#include "nvme/a.h"\n')
+                self.assertEqual(len(found), 1 if wanted else 0, found)
+                self.assertIn(wanted, "".join(text for _, text in found))
+
     def test_a_core_that_reaches_a_foreign_library_through_a_header(self):
         for header in ("uv.h", "libnvme.h", "hiredis/async.h", "curl/curl.h", "amqp.h",
                        "amqp_tcp_socket.h", "rabbitmq-c/amqp.h"):
