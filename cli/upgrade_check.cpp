@@ -108,14 +108,6 @@ UpgradeResult judge_schema(const Result<std::optional<std::string>>& stored) {
   const std::string& text = **stored;
   const auto version = parse_number<int>(text);
   if (version == kSchemaVersion) return {result.check, Readiness::success, ""};
-  if (version == kSchemaVersion - 1) {
-    result.code = Readiness::warning;
-    result.details = fmt::format(
-        "reclaim:schema is {}: the first worker of this version makes it {}, and workers of the "
-        "version before then start no work: upgrade all of them soon after each other",
-        kSchemaVersion - 1, kSchemaVersion);
-    return result;
-  }
   result.details = fmt::format(
       "reclaim:schema is '{}', this version speaks {}: use the version that wrote it, or a "
       "database of its own",

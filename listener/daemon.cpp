@@ -110,7 +110,7 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
   redis.observers.saved = [this](const Record& record, const JournalEntry& entry) {
     metrics_.transition(record, entry);
   };
-  redis.upgrades = true;
+  redis.writes_schema = true;
   redis.alive_ms = api_options(settings_).heartbeat_max_ms;
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
   if (!store) return std::move(store).error();

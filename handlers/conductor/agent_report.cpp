@@ -13,7 +13,7 @@ namespace {
 // What is on its way to the record may say otherwise.
 bool is_settled(const Device& device) {
   return !device.saving && device.inbox.empty() && !device.in_work && device.persisted &&
-         !device.quarantined && !device.record.unproven && device.record.damage.empty();
+         !device.quarantined && device.record.damage.empty();
 }
 
 bool is_clean(const ConductorContext& context, const Device& device, const LastLook& look,

@@ -219,18 +219,15 @@ void Conductor::take_over(Record record) {
   if (known != nullptr && record.serial.empty()) record.serial = known->serial;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
   ledger_.set_dirty_durable(address, dirty && !device.quarantined);
-  const bool unproven = record.unproven;
-  if (unproven) record = shown_only(std::move(record), known);
   // What is there may be of an earlier life: released since, and Redis has forgotten that, or
   // somebody put it back. Another tenant's data may be on the drive by now.
   device.record = confirmed_by(known, std::move(record), policies_.digest);
-  device.persisted = !unproven;
+  device.persisted = true;
   device.quarantined = false;
   // What is in the pool, and clean for the ledger, has no release on its way.
   fence_.need_first(address, device.record.stage != Stage::available ||
                                  (dirty && is_dirty_since(*known, device.record.certificate_at)));
   certificates_.keep(device.record);
-  if (unproven) prove(device);
   const Stage stage = device.record.stage;
   if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
   const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
@@ -247,18 +244,6 @@ void Conductor::leave_disowned(const Record& record) {
                                  "rests on it",
                                  to_string(record.address)));
   if (devices_.contains(record.address)) assessor_.begin_another(record.address);
-}
-
-// A record of an older version is written again at once, authenticated: with the next start one
-// that is not would not be believed.
-void Conductor::prove(Device& device) {
-  ports_.log.warning(log_name::kConductor,
-                     fmt::format("{}: its record is an older version's, which authenticated "
-                                 "none: it is shown, and nothing rests on it",
-                                 to_string(device.record.address)));
-  writer_.save_note(device.record, "taken_over",
-                    "the record of an older version, which authenticated none",
-                    "what it says of an erasure is not believed", IfUnsaved::given_up);
 }
 
 // A fleet that starts at once, as after an upgrade, does not ask Placement at once.

@@ -111,7 +111,6 @@ class Conductor final {
   void load(std::function<void(Status)> started);
   void take_over(Record record);
   void leave_disowned(const Record& record);
-  void prove(Device& device);
   void quarantine(Device& device, const Record& damaged);
   void begin_surveys();
   void end_quarantine(const PciAddress& address, const Record* found);

@@ -22,7 +22,6 @@ void visit_fields(Visit& visit, field::Of<EraseEvidence> auto& evidence) {
   visit("global_data_erased", evidence.global_data_erased, lenient);
   visit("adopted", evidence.adopted, lenient);
   visit("duration_ms", evidence.duration_ms);
-  // Absent in what an older version wrote.
   visit("bytes_zeroed", evidence.bytes_zeroed, lenient);
   visit("commands", evidence.commands, lenient);
   visit("resumed_at_bytes", evidence.resumed_at_bytes, sparse);

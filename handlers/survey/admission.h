@@ -27,8 +27,7 @@ struct HostView {
 };
 
 struct Assessment {
-  // A device seen for the first time, or recorded by an older version as what it is not: the record
-  // to begin with.
+  // Of a device seen for the first time: the record to begin with.
   std::optional<Record> first_seen;
   // What the state machine is told, if anything.
   std::optional<Trigger> trigger;

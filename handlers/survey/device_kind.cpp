@@ -32,13 +32,6 @@ bool was_never_seen(const Record& record) {
          record.attempts == 0 && record.erases == 0;
 }
 
-// Recorded as a drive by the trait alone: the same function is there, and it is none.
-bool never_was_a_drive(const Record& record, const Sighting& sighting) {
-  return record.is_drive() && !sighting.is_drive() && was_never_seen(record) &&
-         record.vendor_id == fmt::format("{:04x}", sighting.drive->vendor_id) &&
-         record.product_id == fmt::format("{:04x}", sighting.drive->device_id);
-}
-
 void become(Record& base, Facts& facts, const std::string& type, bool by_steps) {
   if (base.type != type) facts.type = base.type = type;
   if (base.by_steps != by_steps) facts.by_steps = base.by_steps = by_steps;
@@ -118,11 +111,8 @@ void settle_kind(Assessment& out, Record& base, const Record* record, const Sigh
     }
     return;
   }
-  if (never_was_a_drive(base, sighting)) {
-    begin_as_shown(base, sighting);
-    out.first_seen = base;
-  } else if (was_ours(sighting, base) && base.flow == Flow::nova &&
-             base.stage == Stage::available && !remembers(ledger)) {
+  if (was_ours(sighting, base) && base.flow == Flow::nova && base.stage == Stage::available &&
+      !remembers(ledger)) {
     become(base, out.facts, type_of(sighting), false);
   }
 }

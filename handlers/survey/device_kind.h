@@ -39,8 +39,7 @@ inline constexpr std::string_view kNotListed =
 // Tells by what the host shows whether `base` is a device of ours. Where the host shows no such
 // function, it stays what it was; so does a device of ours that is not known to be clean, unless
 // nothing but its dirt is known. `record`
-// is null for a device never seen before. A record of an older version, which took everything that
-// has the trait for a drive, is made again: `out.first_seen`.
+// is null for a device never seen before.
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
                  const LedgerEntry* ledger);
 

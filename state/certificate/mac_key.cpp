@@ -55,9 +55,7 @@ Result<MacKey> MacKey::load_or_create(const std::string& path) {
       !kept.ok()) {
     return std::move(kept).error();
   }
-  key = load(path);
-  if (key.ok()) key->newly_made_ = true;
-  return key;
+  return load(path);
 }
 
 std::string MacKey::mac(std::string_view purpose,

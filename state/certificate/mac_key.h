@@ -22,9 +22,6 @@ class MacKey final {
   // As load(); where there is no such file, makes one (mode 0600, durable).
   [[nodiscard]] static Result<MacKey> load_or_create(const std::string& path);
 
-  // The file did not exist before: nothing that was written earlier can carry this key's codes.
-  [[nodiscard]] bool newly_made() const { return newly_made_; }
-
   // In lower-case hex. `purpose` keeps what one thing is signed with from being good for another;
   // each name and value is taken with its length, in the order of the names.
   [[nodiscard]] std::string mac(std::string_view purpose,
@@ -37,7 +34,6 @@ class MacKey final {
  private:
   explicit MacKey(std::string secret) : secret_(std::move(secret)) {}
   std::string secret_;  // raw
-  bool newly_made_ = false;
 };
 
 // STATE_PATH/host.key.

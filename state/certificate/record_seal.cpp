@@ -23,11 +23,9 @@ Fields RecordSeal::seal(const Record& record) const {
   return fields;
 }
 
-RecordSeal::SealCheck RecordSeal::judge(const Fields& fields) const {
+bool RecordSeal::fits(const Fields& fields) const {
   const auto mac = fields.find(kMac);
-  if (mac == fields.end()) return older_possible_ ? SealCheck::unsealed : SealCheck::forged;
-  return key_.fits(kPurpose, sealed_part(fields), mac->second) ? SealCheck::fits
-                                                               : SealCheck::forged;
+  return mac != fields.end() && key_.fits(kPurpose, sealed_part(fields), mac->second);
 }
 
 }  // namespace reclaim

@@ -22,20 +22,12 @@ class RecordSeal final {
   // The record's fields with `mac` among them.
   [[nodiscard]] Fields seal(const Record& record) const;
 
-  enum class SealCheck : std::uint8_t {
-    fits,
-    unsealed,  // no `mac`, and the key was made in this very start: an older version wrote it
-    forged,    // not what this host's worker wrote
-  };
-  [[nodiscard]] SealCheck judge(const Fields& fields) const;
-
-  // From now on a record without a `mac` is forged: this worker has written its own.
-  void expect_sealed() { older_possible_ = false; }
+  // Tells whether this host's worker wrote them.
+  [[nodiscard]] bool fits(const Fields& fields) const;
 
  private:
   std::string host_;
   MacKey key_;
-  bool older_possible_ = key_.newly_made();
 };
 
 }  // namespace reclaim

@@ -24,7 +24,7 @@ struct FolderOwner {
   friend bool operator==(const FolderOwner&, const FolderOwner&) = default;
 };
 
-// Whether `us` may use the folder as it is. One that names no owner is new, or of an older version:
+// Whether `us` may use the folder as it is. One that names no owner is new:
 // anyone's. Errc::refused: it is another machine's; the text says what becomes of it, and the
 // remedy. Errc::invalid: the file is damaged.
 [[nodiscard]] Status check_state_folder(const std::string& state_path, const FolderOwner& us);

@@ -25,7 +25,7 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   visit("mac", order.mac, lenient);
   visit("serial", order.serial, lenient);
   visit("hardware", order.hardware, lenient);
-  // Where they say nothing an order has the code that it had in an older version.
+  // Its code covers only what it says.
   if (visit.wants(!order.reason.empty())) visit("reason", order.reason, lenient);
   if (visit.wants(!order.purpose.empty())) visit("purpose", order.purpose, lenient);
   if (visit.wants(!order.steps.empty())) visit("steps", order.steps, lenient);

@@ -1,7 +1,7 @@
 // The durable record of one device, and what is remembered of its last erasure. A record is a
 // value: the reducer makes a new one, the store persists it, and only then anything is done. In
-// Redis it is a hash with one readable field a member (design §6), so `redis-cli hgetall` is an
-// operator's tool.
+// Redis it is a hash with one readable field a member (docs/redis.md#the-fields-of-a-device), so
+// `redis-cli hgetall` is an operator's tool.
 #pragma once
 
 #include <cstdint>
@@ -155,7 +155,7 @@ struct Record {
   // another epoch than the record's is dropped.
   Stage stage = Stage::available;
   std::uint64_t epoch = 0;
-  WallMs created_at;  // of this record; 0 in one of an older version
+  WallMs created_at;  // of this record
   WallMs stage_since;
   WallMs updated_at;
   bool held = false;         // reserved by an operator: shown, never touched
@@ -246,16 +246,13 @@ struct Record {
   // Never stored: why what is in the store cannot be read. Such a record shows the address and
   // nothing else that could be relied on.
   std::string damage;
-  // Never stored: written by a version that did not authenticate its records. It shows what was,
-  // and nothing may rest on it.
-  bool unproven = false;
 
   friend bool operator==(const Record&, const Record&) = default;
 };
 
 [[nodiscard]] Fields encode_record(const Record& record);
-// Unknown fields are ignored (a newer version wrote them), and those that an older version did not
-// write have their defaults; a bad one, or one missing of the first layout, is an error naming it.
+// Unknown fields are ignored (a newer version wrote them); a bad one, or a missing one, is an error
+// naming it.
 [[nodiscard]] Result<Record> decode_record(const Fields& fields);
 
 // JSON array of {interface, step, priority, args}, as the API and the record show it, and "by_hand"

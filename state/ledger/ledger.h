@@ -1,5 +1,6 @@
-// Ledger: what must not be forgotten though Redis were lost (design §6): which drives are dirty, in
-// error, under maintenance, and which serial an operator enrolled. One real implementation
+// Ledger: what must not be forgotten though Redis were lost
+// (docs/safety.md#what-is-dirty-is-not-forgotten): which drives are dirty, in error, under
+// maintenance, and which serial an operator enrolled. One real implementation
 // (state/certificate/file_ledger.h: append-only, fsynced), one in memory (tests/sim).
 //
 // Thread: the loop's. Reading is from memory; a write's callback comes once it is on stable
@@ -27,7 +28,6 @@ struct CleaningOnLedger {
   std::string baseline_digest;  // of the record's baseline; empty: its erase is not to be adopted
   std::string findings;         // JSON: of each clean step, as the record has them
   // How far its zeroing has come (nvme/erase/zero_mark.h); empty: not told, or it is not to go on.
-  // Absent in lines of an older version.
   std::string zero_mark = {};
   friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
 };
@@ -46,46 +46,43 @@ struct LedgerEntry {
   bool dirty =
       false;  // set when first seen allocated or burned, struck only by a confirmed release
   bool error = false;
-  // It is in error by an operator's abort: only an operator ends that. Absent in lines of an older
-  // version.
-  bool aborted = false;
+  bool aborted = false;  // it is in error by an operator's abort: only an operator ends that
   bool maintenance = false;
-  std::string retired = {};  // as in Record; absent in lines of an older version
-  bool by_steps = false;     // as in Record; absent in lines of an older version
+  std::string retired = {};  // as in Record
+  bool by_steps = false;     // as in Record
   // This worker reserved it, or has asked for it, and is to un-reserve it: because it is bound
   // ([cyborg] reserve_all_types), or because it is taken out of the pool for a while
-  // (handlers/conductor/taken_out.h). Absent in lines of an older version.
+  // (handlers/conductor/taken_out.h).
   bool reserved_at_bind = false;
   bool taken_out = false;
-  WriteAsked asked = {};  // of one of the two; absent in lines of an older version
+  WriteAsked asked = {};  // of one of the two
   // The order of its maintenance was not authenticated: it ends then, or with the next start. None:
-  // an operator ends it. Absent in lines of an older version.
+  // an operator ends it.
   WallMs maintenance_until;
   // An operator's word for the whole host, which any of its lines may have
   // (handlers/survey/host_pause.h): until then no cleaning begins; 0: none. And whose it is, and
-  // why. Absent in lines of an older version.
+  // why.
   WallMs paused_until = {};
   std::string paused_by = {};
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
-  // As in Record; empty in lines of an older version.
+  // As in Record.
   std::string hardware;
   std::string boot_id;
   // The boot in which its address was first seen, dirty already, whatever drive stood there; empty:
-  // not known, or clean since. Absent in lines of an older version.
+  // not known, or clean since.
   std::string first_boot_id = {};
   WallMs dirty_since;
   // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
-  // its record were lost. Empty before the first one, and in lines of an older version.
+  // its record were lost. Empty before the first one.
   std::string enrolment;
   std::string certificate_id;
   WallMs certificate_at;
   std::optional<std::uint64_t> host_reads;
   std::optional<std::uint64_t> host_writes;
-  Rest rest;                 // absent in lines of an older version
+  Rest rest;
   bool handed_over = false;  // that release left it reserved, for Cyborg's agent to un-reserve
-  // Absent in lines of an older version.
   bool accepted =
       false;  // an operator accepted the drive as it is found, and no tenant had it since
   std::uint64_t epoch = 0;  // of the record, when this was written: an older one was put back
@@ -96,8 +93,7 @@ struct LedgerEntry {
   // for until the certificate is kept; or of an erasure that is not given back, until the next
   // cleaning. Only this text is ever sealed.
   std::string certificate_pending;
-  // Of the provider, that the PUT of that release was to be made at; -1: not known, as in lines of
-  // an older version.
+  // Of the provider, that the PUT of that release was to be made at; -1: not known.
   std::int64_t release_generation = -1;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };

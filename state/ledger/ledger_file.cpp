@@ -43,8 +43,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("retired", entry.retired, sparse);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
-  // Its name in lines of older versions, which took a device out for its maintenance alone.
-  visit("reserved_for_maintenance", entry.taken_out, sparse);
+  visit("taken_out", entry.taken_out, sparse);
   if (visit.wants(entry.asked.generation >= 0)) {
     visit("asked_provider", entry.asked.provider, lenient);
     visit("asked_generation", entry.asked.generation, lenient);
@@ -57,7 +56,6 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("provider", entry.provider);
   visit("enrolled_serial", entry.enrolled_serial);
   visit("dirty_since", entry.dirty_since);
-  // Lines of older versions lack the rest.
   visit("hardware", entry.hardware, sparse);
   visit("boot_id", entry.boot_id, sparse);
   visit("first_boot_id", entry.first_boot_id, sparse);
@@ -66,7 +64,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   }
   if (visit.wants(!entry.certificate_id.empty())) {
     visit("certificate_id", entry.certificate_id, lenient);
-    visit.moment("certificate_at", entry.certificate_at, younger);
+    visit.moment("certificate_at", entry.certificate_at);
   }
   visit("host_reads", entry.host_reads, sparse);
   visit("host_writes", entry.host_writes, sparse);

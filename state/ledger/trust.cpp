@@ -6,30 +6,6 @@
 
 namespace reclaim {
 
-Record shown_only(Record record, const LedgerEntry* known) {
-  record.clean_start = CleanStart::automatic;
-  record.steps_ordered.clear();
-  record.plan.clear();
-  record.step_index = 0;
-  record.erase_begun = false;
-  record.baseline.clear();
-  record.evidence.clear();
-  record.verification.clear();
-  record.verified_at = WallMs{};
-  record.findings.clear();
-  record.accepted = false;
-  record.certificate_pending.clear();
-  record.rest = known != nullptr ? known->rest : Rest{};
-  record.handed_over = record.handed_over && known != nullptr && known->handed_over;
-  record.enrolment = known != nullptr ? known->enrolment : std::string();
-  if (known != nullptr && !known->serial.empty()) record.serial = known->serial;
-  if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {
-    record.certificate_at = WallMs{known->dirty_since.ms - 1};
-  }
-  record.unproven = false;
-  return record;
-}
-
 bool is_of_this_host(const Record& stored) {
   return stored.damage.empty() && stored.epoch < kStoredEpochMax;
 }

@@ -41,11 +41,6 @@ NoFunctions no_functions(RedisLua lua) {
           "Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has "
           "a host's login can stop it with one of his own",
           "install Redis 7.0 or later"};
-    case RedisLua::login_calls_none:
-      return {
-          "the user of [redis] url may not call functions, so scripts are sent, and whoever "
-          "has this login can stop Redis with one of his own",
-          "make the user anew, as docs/redis.md says (Access rights)"};
   }
   return {};
 }
@@ -76,8 +71,9 @@ Result<std::vector<std::string>> RedisCalls::next(const Result<RedisReply>& answ
     return settled;
   }
   if (may_not_run(error, "fcall")) {
-    lua_ = RedisLua::login_calls_none;
-    return settled;
+    return Error{Errc::refused,
+                 "the user of [redis] url may not call functions: make it as docs/redis.md says "
+                 "(Access rights)"};
   }
   if (may_not_run(error, "function")) {
     lua_ = RedisLua::missing;
@@ -97,7 +93,6 @@ void RedisCalls::fit(std::vector<std::string>& command) const {
 
 bool RedisCalls::is_outdated_by(const Result<RedisReply>& answer) const {
   if (answer.ok()) return false;
-  if (lua_ == RedisLua::login_calls_none) return may_not_run(answer.error(), "eval");
   return begins_with(answer.error(), "ERR Function not found") ||
          may_not_run(answer.error(), "fcall'");
 }

@@ -17,9 +17,8 @@ namespace reclaim {
 
 enum class RedisLua : std::uint8_t {
   functions,
-  missing,           // the server has no library of this version, and the login may load none
-  server_has_none,   // older than 7.0: scripts
-  login_calls_none,  // an earlier version of docs/redis.md made it: scripts
+  missing,          // the server has no library of this version, and the login may load none
+  server_has_none,  // older than 7.0: scripts
 };
 // Why it is not called as functions, and what helps; empty: it is.
 struct NoFunctions {

@@ -66,29 +66,10 @@ void RedisStore::heartbeat(const HostInfo& info, Callback<Ok> done) {
   });
 }
 
-// The name is in the list before the host's own keys are written. Where a hash of the first layout
-// is in its place, that is upgraded.
+// The name is in the list before the host's own keys are written.
 void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
-  client_->command({"SADD", redis_keys::kHosts, info.host}, [this, info, done = std::move(done)](
-                                                                Result<RedisReply> reply) mutable {
-    if (reply.ok()) return done(Ok{});
-    if (reply.error().what.find("WRONGTYPE") == std::string::npos) {
-      return done(std::move(reply).error().wrap("heartbeat"));
-    }
-    logger_.info(log_name::kStore, fmt::format("{} is upgraded", redis_keys::kHosts));
-    run(RedisScript::upgrade_hosts, {redis_keys::kHosts}, {info.host, info.machine_id}, "heartbeat",
-        [host = info.host, done = std::move(done)](Result<std::string> result) {
-          if (result.ok()) return done(Ok{});
-          const bool taken = result.error().code == Errc::conflict;
-          done(taken ? Error{Errc::conflict,
-                             fmt::format("another machine works under the host name '{}' ({}); "
-                                         "if it is gone for good, an operator runs: redis-cli -c "
-                                         "HDEL {} {}",
-                                         host, printable_excerpt(result.error().what, 300),
-                                         redis_keys::kHosts, host)}
-                     : std::move(result).error());
-        });
-  });
+  client_->command({"SADD", redis_keys::kHosts, info.host},
+                   without_value<RedisReply>(std::move(done), "heartbeat"));
 }
 
 // A login that an earlier docs/redis.md gave may not. A notification by such a name then kicks no

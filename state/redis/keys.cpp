@@ -88,7 +88,7 @@ void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
   visit("version", info.version);
   visit("machine_id", info.machine_id);
   visit("burned", info.burned);
-  visit("nodes", info.nodes, field::Rule::lenient);  // a worker of an older version does not say
+  visit("nodes", info.nodes, field::Rule::lenient);
   visit("stopped", info.stopped, field::Rule::sparse);
   visit("observes", info.observes, field::Rule::sparse);
   visit("unheard_ends", info.unheard_ends, field::Rule::sparse);

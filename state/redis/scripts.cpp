@@ -254,24 +254,6 @@ redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return {'ok'}
 )lua";
 
-// In the first layout reclaim:hosts was a hash, HOST -> JSON.
-constexpr std::string_view kUpgradeHosts = R"lua(
-if redis.call('TYPE', KEYS[1]).ok == 'hash' then
-  local stored = redis.call('HGET', KEYS[1], ARGV[1])
-  if stored then
-    local readable, info = pcall(cjson.decode, stored)
-    if not readable or type(info) ~= 'table' or info.machine_id ~= ARGV[2] then
-      return {'conflict', stored}
-    end
-  end
-  local names = redis.call('HKEYS', KEYS[1])
-  redis.call('DEL', KEYS[1])
-  for _, name in ipairs(names) do redis.call('SADD', KEYS[1], name) end
-end
-redis.call('SADD', KEYS[1], ARGV[1])
-return {'ok'}
-)lua";
-
 // Not of one whose worker lives, and did not say that it stops.
 constexpr std::string_view kForgetHost = R"lua(
 local alive = redis.call('GET', KEYS[1])
@@ -287,12 +269,11 @@ return {'ok'}
 
 constexpr std::string_view kSchema = R"lua(
 local stored = redis.call('GET', KEYS[1])
-local major = stored and string.match(stored, '^%d+')
-if not stored or (ARGV[2] ~= '' and major == ARGV[2]) then
+if not stored then
   redis.call('SET', KEYS[1], ARGV[1])
   return {'ok', ARGV[1]}
 end
-if major ~= ARGV[1] then
+if string.match(stored, '^%d+') ~= ARGV[1] then
   return {'refused', stored}
 end
 return {'ok', stored}
@@ -314,7 +295,6 @@ constexpr std::array<RedisScriptText, kRedisScriptCount> kTexts{{
     {RedisScript::take_orders, "take_orders", kTakeOrders, kWhenFull},
     {RedisScript::read_outbox, "read_outbox", kReadOutbox, kWhenFull},
     {RedisScript::heartbeat, "heartbeat", kHeartbeat, ""},
-    {RedisScript::upgrade_hosts, "upgrade_hosts", kUpgradeHosts, ""},
     {RedisScript::forget_host, "forget_host", kForgetHost, kWhenFull},
     {RedisScript::schema, "schema", kSchema, ""},
 }};

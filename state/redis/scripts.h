@@ -26,11 +26,10 @@ enum class RedisScript : std::uint8_t {
   take_orders,    // KEYS orders, taken; ARGV count, life_ms of taken
   read_outbox,    // KEYS outbox outbox_dropped; ARGV count, bytes_max of an entry
   heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
-  upgrade_hosts,  // KEYS hosts; ARGV host machine_id
   forget_host,    // KEYS alive, and all others of the host
-  schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
+  schema,         // KEYS schema; ARGV version
 };
-inline constexpr std::size_t kRedisScriptCount = 13;
+inline constexpr std::size_t kRedisScriptCount = 12;
 
 // Its Lua sees KEYS and ARGV: the whole of a script, or the body of a function.
 struct RedisScriptText {

@@ -59,17 +59,16 @@ Result<std::string> judge_script(const RedisReply& reply) {
 
 // Read, and never written, before any other command: a host's login may not write it. Who was
 // greeted once goes on whatever is written there later, for a word in Redis has no authority.
-RedisGreeting schema_greeting(bool upgrades, const std::shared_ptr<RedisSchema>& schema) {
+RedisGreeting schema_greeting(const std::shared_ptr<RedisSchema>& schema) {
   RedisGreeting greeting;
   greeting.command = {"MGET", redis_keys::kSchema};  // nil where the key has another type
-  greeting.judge = [upgrades, schema](const RedisReply& reply) -> Status {
+  greeting.judge = [schema](const RedisReply& reply) -> Status {
     if (!reply.is_array() || reply.elements.size() != 1) {
       return Error{Errc::failed, "the answer to MGET is not of its form"};
     }
     const RedisReply& stored = reply.elements.front();
     const std::string major = stored.text.substr(0, stored.text.find_first_not_of("0123456789"));
-    const bool older = upgrades && major == std::to_string(kSchemaVersion - 1);
-    schema->to_write = stored.is_nil() || older;
+    schema->to_write = stored.is_nil();
     schema->foreign.clear();
     if (!schema->to_write && major != std::to_string(kSchemaVersion)) {
       schema->foreign = stored.text.empty() ? "(empty)" : printable_excerpt(stored.text, 40);
@@ -81,8 +80,7 @@ RedisGreeting schema_greeting(bool upgrades, const std::shared_ptr<RedisSchema>&
     return Error{
         Errc::refused,
         fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
-                    "wrote it, let a worker of this version upgrade it where it is the one "
-                    "before, or use a database of its own. Where no host was upgraded, set it "
+                    "wrote it, or a database of its own. Where no host was upgraded, set it "
                     "back: redis-cli SET {} {}",
                     redis_keys::kSchema, schema->foreign, kSchemaVersion, redis_keys::kSchema,
                     kSchemaVersion)};
@@ -160,8 +158,7 @@ Result<Record> record_from(const std::string& host, const std::string& address,
   const auto pairs = redis_keys::pairs_of(reply);
   const Fields fields(pairs.begin(), pairs.end());
   // First: what somebody else wrote is not looked into.
-  const auto seal_check = seal == nullptr ? RecordSeal::SealCheck::fits : seal->judge(fields);
-  if (seal_check == RecordSeal::SealCheck::forged) {
+  if (seal != nullptr && !seal->fits(fields)) {
     return Error{Errc::refused,
                  fields.contains("mac")
                      ? "field 'mac' does not fit the others: not written by this host's worker, or "
@@ -170,7 +167,6 @@ Result<Record> record_from(const std::string& host, const std::string& address,
   }
   Result<Record> record = decode_record(fields);
   if (!record.ok()) return record;
-  record->unproven = seal_check == RecordSeal::SealCheck::unsealed;
   if (record->host != host || to_string(record->address) != address) {
     return Error{Errc::invalid,
                  fmt::format("it is the record of {} on host {}", to_string(record->address),
@@ -200,16 +196,14 @@ RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& lo
 Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisStoreOptions options,
                                                        const Clock& clock, Logger& logger) {
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
-  const bool upgrades = store->options_.upgrades;
-  RedisGreeting greeting = schema_greeting(upgrades, store->schema_);
+  RedisGreeting greeting = schema_greeting(store->schema_);
   greeting.calls = true;
   auto client = Redis::create(loop, store->options_.redis, logger, std::move(greeting));
   if (!client.ok()) return std::move(client).error();
   // Of a cluster, its greeting may have to wait behind a wait for kicks that is not over yet.
   RedisOptions patient = store->options_.redis;
   if (!patient.cluster.empty()) patient.command_timeout_ms += store->options_.watch_block_ms;
-  auto watcher =
-      Redis::create(loop, std::move(patient), logger, schema_greeting(upgrades, store->schema_));
+  auto watcher = Redis::create(loop, std::move(patient), logger, schema_greeting(store->schema_));
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);
@@ -257,9 +251,8 @@ void RedisStore::settle_schema() {
                     "(docs/redis.md); else restart this process with the new version",
                     redis_keys::kSchema, schema_->foreign, kSchemaVersion));
   }
-  if (!schema_->to_write || !options_.upgrades) return;
-  call(RedisScript::schema, {redis_keys::kSchema},
-       {std::to_string(kSchemaVersion), std::to_string(kSchemaVersion - 1)},
+  if (!schema_->to_write || !options_.writes_schema) return;
+  call(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion)},
        [this](const Result<RedisReply>& reply) {
          if (reply || reply.error().code == Errc::cancelled) return;
          logger_.info(
@@ -339,33 +332,15 @@ void RedisStore::load(const std::string& host, Callback<std::vector<Record>> don
 }
 
 // By a function: what is too long would end the connection as a reply, each time. The keys of
-// others by one that only reads; a login that may not call it (an earlier version of docs/redis.md
-// made it) asks as it always did.
-void RedisStore::read(const std::string& host, std::vector<std::string> command,
+// others by one that only reads.
+void RedisStore::read(const std::string& host, const std::vector<std::string>& command,
                       Callback<RedisReply> done) {
   std::vector<std::string> args{
       std::to_string(host.empty() ? kSharedTextBytesMax : kAnswerBytesMax),
       std::to_string(kAnswerBytesMax), command[0]};
   args.insert(args.end(), command.begin() + 2, command.end());
-  std::vector<std::string> keys{command[1]};
-  if (seal_of(host) != nullptr) {
-    return call(RedisScript::read, std::move(keys), std::move(args), std::move(done));
-  }
-  call(
-      RedisScript::read, std::move(keys), std::move(args),
-      [this, command = std::move(command),
-       done = std::move(done)](Result<RedisReply> reply) mutable {
-        if (reply.ok() || reply.error().code != Errc::refused) return done(std::move(reply));
-        if (!std::exchange(said_unbounded_, true)) {
-          logger_.warning(log_name::kStore,
-                          "this login may not call FCALL_RO, so whoever writes what is too long in "
-                          "Redis ends our connection to it: make the user anew, as docs/redis.md "
-                          "says (Access rights)",
-                          {{"why", reply.error().what}});
-        }
-        client_->command(std::move(command), std::move(done));
-      },
-      "FCALL_RO");
+  call(RedisScript::read, {command[1]}, std::move(args), std::move(done),
+       seal_of(host) != nullptr ? "FCALL" : "FCALL_RO");
 }
 
 bool RedisStore::remove_unreadable(const std::string& host, const std::string& key,
@@ -445,7 +420,6 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
   args.push_back(address);
   const RecordSeal* seal = seal_of(record.host);
   append(args, seal != nullptr ? seal->seal(record) : encode_record(record));
-  if (seal != nullptr) options_.seal->expect_sealed();
   if (options_.observers.saved) {
     done = [saved = options_.observers.saved, record, entry,
             done = std::move(done)](Result<Ok> result) {
@@ -583,7 +557,7 @@ void RedisStore::check_persistence(Callback<PersistenceReport> done) {
 }
 
 void RedisStore::install(Callback<std::size_t> done) {
-  run(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion), ""},
+  run(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion)},
       fmt::format("{} is not written", redis_keys::kSchema),
       [this, done = std::move(done)](const Result<std::string>& written) mutable {
         if (!written.ok()) return done(written.error());

@@ -65,8 +65,8 @@ struct RedisStoreOptions {
   std::size_t devices_max = 1024;  // per host
   std::size_t hosts_max = 10'000;
   std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
-  // Writes reclaim:schema where there is none, or the one before: a worker does, a tool does not.
-  bool upgrades = false;
+  // Writes reclaim:schema where there is none: a worker does, a tool does not.
+  bool writes_schema = false;
   // How long one wait for a kick lasts: so late is heard what is in streams that somebody has
   // removed and made again, or of a connection that is lost without a word.
   int watch_block_ms = 20'000;
@@ -203,7 +203,8 @@ class RedisStore final : public Store,
   void remove_unreadable_keys();
   // A command that reads one key, {"HGETALL", KEY, ...}, of `host` or of the fleet (empty).
   // Errc::failed: what is there has another type, or is longer than anything of ours.
-  void read(const std::string& host, std::vector<std::string> command, Callback<RedisReply> done);
+  void read(const std::string& host, const std::vector<std::string>& command,
+            Callback<RedisReply> done);
   void add_to_stream(const std::string& key, std::vector<std::string> words, Callback<Ok> done);
   void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
                        Callback<std::vector<Kick>> done);
@@ -233,8 +234,7 @@ class RedisStore final : public Store,
   std::map<std::string, std::string> cursors_;
   std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
   std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to
-  bool said_unbounded_ = false;
-  bool said_unnamed_ = false;  // that the login may write no aliases
+  bool said_unnamed_ = false;                // that the login may write no aliases
 
   std::unique_ptr<Redis> watcher_;
   bool waiting_ = false;  // for a kick: one command at a time

@@ -233,66 +233,6 @@ TEST(RedisAccess, WhatOneHostsLoginWritesCostsThatHostAlone) {
   }
 }
 
-// One that an earlier version of the page made has no FCALL_RO.
-TEST(RedisAccess, AUserOfAnEarlierPageReadsAsItAlwaysDid) {
-  StoreOnRedis redis;
-  ASSERT_TRUE(redis.connected());
-  const contract::World world = redis.world("compute-1");
-  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::available)).ok());
-  std::vector<std::string> words = test::documented_user("reclaim-api");
-  for (std::string& word : words) {
-    const std::size_t at = word.find("+fcall_ro ");
-    if (at != std::string::npos) word.erase(at, 10);
-  }
-  redis.server.cli(words);
-  redis.options.redis.username = "reclaim-api";
-  redis.options.redis.password = "PASSWORD";
-  redis.open();
-  ASSERT_TRUE(redis.connected());
-  const auto loaded = contract::load(world);
-  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
-  EXPECT_EQ(loaded->size(), 1U);
-  EXPECT_TRUE(hosts_of(redis).ok());
-  EXPECT_EQ(redis.store->state().connects, 1U) << "the connection is not made anew for it";
-}
-
-TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
-  StoreOnRedis redis;
-  ASSERT_TRUE(redis.connected());
-  redis.server.cli({"FLUSHALL"});
-  redis.server.cli({"SET", "reclaim:schema", "1"});
-  redis.server.cli({"HSET", "reclaim:hosts", "compute-1",
-                    R"({"heartbeat_at":"2025-11-20T12:00:00.000Z","version":"0.1.0",)"
-                    R"("machine_id":"machine-a","burned":1,"nodes":[]})",
-                    "compute-2", "{}"});
-  redis.options.upgrades = false;
-  redis.open();
-  ASSERT_TRUE(
-      test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
-  EXPECT_THAT(redis.store->state().last_error, HasSubstr("let a worker of this version upgrade"));
-  redis.options.upgrades = true;
-  redis.open();
-  ASSERT_TRUE(redis.connected());
-  EXPECT_TRUE(test::run_until(redis.loop, [&] {
-    return redis.server.cli({"GET", "reclaim:schema"}) == "2";
-  }));
-  const auto beat = [&](const std::string& machine_id) {
-    return contract::ask<Ok>(redis.world("compute-1"), [&](Callback<Ok> done) {
-      redis.store->heartbeat(HostInfo{"compute-1", WallMs{1}, "0.2.0", machine_id, 0},
-                             std::move(done));
-    });
-  };
-  EXPECT_EQ(contract::code_of(beat("machine-b")), Errc::conflict) << "the name has its owner still";
-  EXPECT_EQ(redis.server.cli({"TYPE", "reclaim:hosts"}), "hash");
-  ASSERT_TRUE(beat("machine-a").ok());
-  EXPECT_EQ(redis.server.cli({"TYPE", "reclaim:hosts"}), "set");
-  const auto hosts = hosts_of(redis);
-  ASSERT_TRUE(hosts.ok());
-  ASSERT_EQ(hosts->size(), 1U) << "the other is there with its worker's first heartbeat";
-  EXPECT_EQ((*hosts)[0].version, "0.2.0");
-  EXPECT_THAT(redis.server.cli({"SMEMBERS", "reclaim:hosts"}), HasSubstr("compute-2"));
-}
-
 TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());  // as an operator: a host's login loads no functions
@@ -495,19 +435,13 @@ TEST_F(SealedRecords, OnlyTheHostsOwnWorkerGivesAKickItsCommand) {
   EXPECT_EQ(heard.command, "");
 }
 
-TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenForged) {
+TEST_F(SealedRecords, OneWithoutACodeIsNotBelieved) {
   redis_.open();
   ASSERT_TRUE(redis_.connected());
   const contract::World world = redis_.world("compute-1");
   ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 5, Stage::allocated)).ok());
   start();
-  auto loaded = contract::load(world);
-  ASSERT_TRUE(loaded.ok());
-  EXPECT_TRUE(loaded->front().unproven);
-  EXPECT_EQ(loaded->front().damage, "");
-  EXPECT_EQ(loaded->front().stage, Stage::allocated);
-  start();
-  loaded = contract::load(world);
+  const auto loaded = contract::load(world);
   ASSERT_TRUE(loaded.ok());
   EXPECT_THAT(loaded->front().damage, HasSubstr("field 'mac' is missing"));
 }

@@ -23,19 +23,6 @@ const RedisLibrary& ours() {
   return RedisLibrary::ours();
 }
 
-// As a version before this one documented the user of a host.
-std::vector<std::string> former_acl(const std::string& host) {
-  std::vector<std::string> words;
-  for (const std::string& word : documented_acl(host)) {
-    if (word == "+fcall") {
-      words.insert(words.end(), {"+eval", "+evalsha"});
-    } else {
-      words.push_back(word);
-    }
-  }
-  return words;
-}
-
 std::size_t libraries_of(const StoreOnRedis& redis) {
   const std::string list = redis.server.cli({"FUNCTION", "LIST"});
   std::size_t count = 0;
@@ -77,56 +64,40 @@ TEST(RedisFunctions, AServerWithoutThemKeepsTheContractByScripts) {
   EXPECT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
 }
 
-TEST(RedisFunctions, AFormerUserKeepsTheContractByScriptsAndCallsThemOnceItIsMadeAnew) {
-  StoreOnRedis redis;
-  for (const contract::Check& check : contract::kChecks) {
-    SCOPED_TRACE(check.name);
-    const std::string host = std::string("host-") + check.name;
-    ASSERT_EQ(redis.server.cli(former_acl(host)), "OK");
-    log_in(redis, "reclaim-" + host);
-    ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
-    ASSERT_EQ(redis.store->state().lua, RedisLua::login_calls_none);
-    check.run(redis.world(host));
-  }
-  EXPECT_EQ(libraries_of(redis), 0U);
-  log_in(redis, "default");
-  redis.options.redis.password.clear();
-  redis.open();
-  ASSERT_TRUE(redis.connected());
-  const std::string host = std::string("host-") + contract::kChecks[0].name;
-  log_in(redis, "reclaim-" + host);
-  ASSERT_TRUE(redis.connected());
-  ASSERT_EQ(redis.server.cli(documented_acl(host)), "OK");
-  const contract::World world = redis.world(host);
-  (void)contract::lock(world, "worker-1", 60'000).ok();  // by a script, which is refused now
-  world.run_until([&] {
-    return redis.store->state().connected && redis.store->state().lua == RedisLua::functions;
-  });
-  EXPECT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
-}
-
-TEST(RedisFunctions, AFormerUserIsWarnedOfOnceHoweverOftenItConnects) {
-  StoreOnRedis redis;
-  ASSERT_EQ(redis.server.cli(former_acl("compute-1")), "OK");
-  RedisOptions options = redis.server.options();
-  options.username = "reclaim-compute-1";
-  options.password = "PASSWORD";
+TEST(RedisFunctions, AServerWithoutThemIsWarnedOfOnceHoweverOftenOneConnects) {
+  StoreOnRedis redis({"--rename-command", "FCALL", "", "--rename-command", "FUNCTION", ""});
   test::Warnings warnings;
   RedisGreeting greeting;
   greeting.calls = true;
-  auto login = Redis::create(redis.loop.raw(), options, warnings, greeting);
+  auto login = Redis::create(redis.loop.raw(), redis.server.options(), warnings, greeting);
   ASSERT_TRUE(login.ok());
   (*login)->start();
   for (std::uint64_t connects = 1; connects <= 3; ++connects) {
     ASSERT_TRUE(
         test::run_until(redis.loop, [&] { return (*login)->state().connects == connects; }));
-    redis.server.cli({"CLIENT", "KILL", "USER", "reclaim-compute-1"});
+    redis.server.cli({"CLIENT", "KILL", "TYPE", "normal"});
   }
   EXPECT_EQ(std::count_if(warnings.all.begin(), warnings.all.end(),
                           [](const std::string& text) {
-                            return text.find("make the user anew") != std::string::npos;
+                            return text.find("install Redis 7.0 or later") != std::string::npos;
                           }),
             1);
+}
+
+// And no scripts either: a login that may send ours may send any.
+TEST(RedisFunctions, AUserWhoMayCallNoneIsRefusedUntilItMay) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  std::vector<std::string> words = documented_acl("compute-1");
+  std::erase(words, "+fcall");
+  words.insert(words.end(), {"+eval", "+evalsha"});
+  ASSERT_EQ(redis.server.cli(words), "OK");
+  log_in(redis, "reclaim-compute-1");
+  ASSERT_TRUE(
+      test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
+  EXPECT_THAT(redis.store->state().last_error, HasSubstr("may not call functions: make it as"));
+  ASSERT_EQ(redis.server.cli(documented_acl("compute-1")), "OK");
+  EXPECT_TRUE(redis.connected());
 }
 
 TEST(RedisFunctions, AHostGoesOnByItselfOnceAnOperatorHasInstalledThem) {
@@ -143,7 +114,7 @@ TEST(RedisFunctions, AHostGoesOnByItselfOnceAnOperatorHasInstalledThem) {
   test::StoreOn tool(redis.server.options());
   tool.options.redis.username = "reclaim-operator";
   tool.options.redis.password = "PASSWORD";
-  tool.options.upgrades = false;
+  tool.options.writes_schema = false;
   tool.open();
   ASSERT_TRUE(tool.connected()) << tool.store->state().last_error;
   EXPECT_TRUE(contract::load(tool.world("x")).ok());

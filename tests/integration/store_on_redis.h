@@ -20,7 +20,7 @@ class StoreOn {
  public:
   explicit StoreOn(RedisOptions redis) {
     options.redis = std::move(redis);
-    options.upgrades = true;  // as a worker
+    options.writes_schema = true;  // as a worker
     open();
   }
 

@@ -94,14 +94,6 @@ unit_mutant(dirt_is_held state state/ledger/trust.cpp Trust.WhatIsDirty*
 unit_mutant(what_is_dirty_was_let_go state state/ledger/trust.cpp Trust.ALine*
   "a dirty drive is taken for one that an operator disowned"
   [[known->epoch && !known->dirty && ]] [[known->epoch && ]])
-unit_mutant(unproven_is_accepted state state/ledger/trust.cpp Trust.ARecordThatNothing*
-  "a record that nothing authenticates says that an operator accepted the drive"
-  [[  record.accepted = false;
-  record.certificate_pending.clear();]] [[  record.certificate_pending.clear();]])
-unit_mutant(unproven_certificate_outlives state state/ledger/trust.cpp Trust.ItsCertificate*
-  "a record that nothing authenticates says that the drive was certified after its last tenant"
-  [[  if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {]]
-  [[  if (false) {]])
 
 # Writes of `reserved` that are answered late, or not.
 unit_mutant(lost_reservation_is_nobodys conductor handlers/survey/reserved_by.cpp

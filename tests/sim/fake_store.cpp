@@ -85,7 +85,6 @@ void FakeStore::load(const std::string& host, Callback<std::vector<Record>> done
             read = *std::move(decoded);
           }
           out.push_back(read);
-          out.back().unproven = unproven_.contains(address);
         }
         return out;
       },
@@ -101,7 +100,6 @@ void FakeStore::discard(const std::string& host, const PciAddress& address, Call
         records_.erase(it);
         damaged_.erase(address);
         forged_.erase(address);
-        unproven_.erase(address);
         return Ok{};
       },
       std::move(done));
@@ -123,7 +121,6 @@ void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& e
         }
         remember(records_, copy->address);
         records_[copy->address] = copy;
-        unproven_.erase(copy->address);
         // What a dead worker sent may come late and, where Redis has forgotten the newer ones, be
         // taken. It says nothing about the worker now running.
         if (worker != scheduler_.worker()) return Ok{};
@@ -409,7 +406,6 @@ void FakeStore::put_back(const Record& record) {
 void FakeStore::lose_everything() {
   damaged_.clear();
   forged_.clear();
-  unproven_.clear();
   records_.clear();
   arqs_.clear();
   locks_.clear();

@@ -70,8 +70,6 @@ class FakeStore final : public Store {
   void forge(const Record& record);
   // The same, but what he writes is a record that this host's worker wrote once.
   void put_back(const Record& record);
-  // As an older version wrote it, which authenticated nothing, and a newer one finds it first.
-  void age(const PciAddress& address) { unproven_.insert(address); }
   // Another worker, of the same name by mistake: takes the lock if it is free.
   bool rival_takes(const PciAddress& address, std::int64_t ttl_ms);
   void rival_gives_back(const PciAddress& address);
@@ -94,7 +92,6 @@ class FakeStore final : public Store {
  private:
   std::set<PciAddress> damaged_;
   std::set<PciAddress> forged_;  // of these: there is nothing to mend, only to remove
-  std::set<PciAddress> unproven_;
 
   struct Lock {
     std::string holder;

@@ -42,13 +42,10 @@ TEST(UpgradeCheck, FilesThatAreWrongStopAndDeprecatedOnesWarn) {
   EXPECT_THAT(wrong.details, HasSubstr("1; 2; 3; and 2 more"));
 }
 
-TEST(UpgradeCheck, OnlyTheLayoutBeforeIsTakenOver) {
+TEST(UpgradeCheck, AnotherLayoutIsNotTakenOver) {
   EXPECT_EQ(judge_schema(stored(std::to_string(kSchemaVersion))).code, Readiness::success);
   EXPECT_EQ(judge_schema(kNothing).code, Readiness::success);
-  const UpgradeResult before = judge_schema(stored(std::to_string(kSchemaVersion - 1)));
-  EXPECT_EQ(before.code, Readiness::warning);
-  EXPECT_THAT(before.details, HasSubstr("start no work"));
-  for (const char* other : {"0", "3", "2.0", "", "two", "-1"}) {
+  for (const char* other : {"0", "1", "3", "2.0", "", "two", "-1"}) {
     EXPECT_EQ(judge_schema(stored(other)).code, Readiness::failure) << other;
   }
   EXPECT_EQ(judge_schema(kUnheard).code, Readiness::failure);
@@ -60,7 +57,6 @@ TEST(UpgradeCheck, TheFunctionsHaveToBeInstalledBefore) {
   EXPECT_EQ(missing.code, Readiness::failure);
   EXPECT_THAT(missing.details, HasSubstr("run `reclaim redis install`"));
   EXPECT_EQ(judge_functions(RedisLua::server_has_none).code, Readiness::warning);
-  EXPECT_EQ(judge_functions(RedisLua::login_calls_none).code, Readiness::warning);
   EXPECT_EQ(judge_functions(kUnheard).code, Readiness::failure);
 }
 

@@ -293,7 +293,7 @@ TEST_F(Book, FewWaitForADeviceAndTheNewestStay) {
   EXPECT_TRUE(binds());
 }
 
-// As somebody, or an older version, has left it in Redis.
+// As somebody has left it in Redis.
 TEST_F(Book, WhatIsLoadedIsBoundedTooAndAKnownDevicesHolderStays) {
   book.know_devices({{kAddress, kProvider}}, MonoMs{1});
   std::vector<Arq> stored;

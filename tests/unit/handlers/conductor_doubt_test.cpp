@@ -122,7 +122,7 @@ TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughAnOlderRecordIsThere) {
 // Releases that come late.
 
 // The worker dies before its PUT is made, and Redis forgets that it ever came that far. The line of
-// the ledger is an older version's, which does not say at which generation: nothing reads it back.
+// the ledger does not say at which generation: nothing reads it back.
 struct LateRelease : Doubt {
   void die_while_releasing() {
     when_saved(Stage::erasing, [this] { erasing_at = world.scheduler.now_ms(); });

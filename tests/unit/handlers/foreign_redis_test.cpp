@@ -147,60 +147,6 @@ TEST_F(ForeignRedis, ARecordReplacedDuringACleaningStopsNothing) {
   EXPECT_EQ(world->erases, 1U);
 }
 
-// The upgrade path: the key is made with the first start, so no record can carry its code.
-TEST_F(ForeignRedis, ARecordOfAnOlderVersionIsShownAndNothingRestsOnIt) {
-  begin();
-  clean_once();
-  world->tenancy_begins();
-  world->kick({0});
-  world->pass(kMinuteMs);
-  world->kill_worker();
-  Record record = world->record();
-  record.certificate_pending = encode_certificate(invented());
-  record.erase_begun = true;
-  record.accepted = true;
-  record.evidence = record.verification = "{}";
-  world->store.put_back(record);
-  world->store.age(record.address);
-  world->start_worker();
-  world->pass(kMinuteMs);
-  EXPECT_EQ(world->record().stage, Stage::allocated);
-  EXPECT_EQ(world->record().instance, record.instance);
-  EXPECT_EQ(world->record().certificate_pending, "");
-  EXPECT_FALSE(world->record().erase_begun);
-  EXPECT_FALSE(world->record().accepted);
-  EXPECT_GT(world->record().epoch, record.epoch) << "it is written again at once";
-  EXPECT_FALSE(is_signed(invented().id));
-  world->tenancy_ends();
-  world->kick({0});
-  world->pass(kHourMs);
-  EXPECT_EQ(world->releases, 2U);
-}
-
-// It calls a drive certified after its tenant left, which the ledger does not know of.
-TEST_F(ForeignRedis, AnOlderVersionsRecordDoesNotOutliveTheDirtOfTheLedger) {
-  begin();
-  clean_once();
-  Record certified = world->record();
-  world->tenancy_begins();
-  world->kick({0});
-  world->pass(kMinuteMs);
-  world->kill_worker();
-  world->tenancy_ends();
-  world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
-  certified.epoch = world->record().epoch + 1;
-  certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kHourMs};
-  certified.certified_host_reads.reset();
-  certified.certified_host_writes.reset();
-  const Provider& provider = world->provider();
-  certified.rest = Rest{provider.row.uuid, provider.row.generation, false};
-  world->store.put_back(certified);
-  world->store.age(certified.address);
-  world->start_worker();
-  world->pass(kHourMs);
-  EXPECT_EQ(world->releases, 2U);
-}
-
 // -------------------------------------------------------------------------------------------------
 // Records with a code that fits: old ones of ours put back, and, for the ledger's sake, ones that
 // somebody made who has the host's key as well.

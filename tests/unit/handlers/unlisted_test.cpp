@@ -247,36 +247,6 @@ TEST_F(Unlisted, OneThatATenantHasWhenItsEntryComesIsDirtyFromThenOn) {
   EXPECT_EQ(world.releases, 1U);
 }
 
-// -------------------------------------------------------------------------------------------------
-// Written by an earlier version, which took everything with the trait for its own.
-
-TEST_F(Unlisted, ADirtyRecordOfWhatNeverWasADriveIsMadeAnew) {
-  left_dirty();
-  world.kill_worker();
-  Record old = *world.store.stored(slot().address);
-  old.epoch += 1;
-  old.serial.clear();
-  old.model.clear();
-  old.attempts = 0;
-  old.erases = 0;
-  world.store.save(old, LockToken{}, JournalEntry{},
-                   [](const Result<Ok>& saved) { ASSERT_TRUE(saved.ok()); });
-  world.pass(1'000);
-  is_a_gpu();
-  world.disk.entries.at(slot().address).serial.clear();  // nor did the ledger know one
-  const int before = written();
-  const LedgerEntry line = world.disk.entries.at(slot().address);
-  start();
-  look();
-  EXPECT_EQ(world.record().type, "GPU");
-  EXPECT_EQ(world.record().stage, Stage::available);
-  reserve(Offered::by_operator, 0);
-  look();
-  EXPECT_EQ(reserved(), 0);
-  EXPECT_EQ(written(), before);
-  EXPECT_EQ(world.disk.entries.at(slot().address), line);
-}
-
 TEST_F(Unlisted, ADriveThatWasCleanedOnceIsNoGpuThoughSomethingElseStandsThere) {
   left_dirty();
   world.kill_worker();

@@ -184,38 +184,6 @@ TEST_F(Trust, ALineThatSaysNothingButAnEpochIsOfADisownedDevice) {
   EXPECT_FALSE(is_disowned_since(&dirty, record));
 }
 
-TEST_F(Trust, ARecordThatNothingAuthenticatesShowsAndProvesNothing) {
-  record.plan = {CleanStep{"nvme", "sanitize_crypto", 50, "{}"}};
-  record.step_index = 1;
-  record.evidence = record.verification = "{}";
-  record.accepted = true;
-  record.certificate_pending = line.certificate_pending;
-  record.serial = "of Redis";
-  record.enrolment = "of Redis";
-  record.unproven = true;
-  line.serial = "of the ledger";
-  const Record shown = shown_only(record, &line);
-  EXPECT_FALSE(shown.erase_begun);
-  EXPECT_FALSE(shown.accepted);
-  EXPECT_FALSE(shown.unproven);
-  EXPECT_TRUE(shown.plan.empty());
-  EXPECT_EQ(shown.step_index, 0U);
-  EXPECT_EQ(shown.baseline + shown.evidence + shown.verification + shown.findings, "");
-  EXPECT_EQ(shown.verified_at, WallMs{});
-  EXPECT_EQ(shown.certificate_pending, "");
-  EXPECT_EQ(shown.serial, "of the ledger");
-  EXPECT_EQ(shown.enrolment, "");
-  EXPECT_EQ(shown_only(record, nullptr).serial, "of Redis");
-}
-
-TEST_F(Trust, ItsCertificateDoesNotOutliveWhatTheLedgerRemembersAsDirty) {
-  record.certificate_at = WallMs{5};
-  EXPECT_TRUE(is_dirty_since(line, shown_only(record, &line).certificate_at));
-  line.dirty = false;
-  EXPECT_EQ(shown_only(record, &line).certificate_at, WallMs{5});
-  EXPECT_EQ(shown_only(record, nullptr).certificate_at, WallMs{5});
-}
-
 Certificate not_returned(Certificate of) {
   of.released_at = WallMs{};
   of.verified_at = WallMs{5};
