@@ -41,7 +41,7 @@ concept Of = std::same_as<std::remove_const_t<T>, Struct>;
 // What a reader makes of a field that is absent or wrong. What is not read stays as it was.
 enum class Rule : std::uint8_t {
   required,  // both are errors
-  younger,   // may be absent: older versions did not write it
+  younger,   // may be absent, as where the version before did not write it
   lenient,   // neither is an error
   sparse,    // lenient; and written only where it is not empty, 0 or false
 };

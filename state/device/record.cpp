@@ -42,17 +42,6 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
   }
 }
 
-// A record of a version that did not tell where a tenancy's name is from.
-void believe_older_tenancy(Record& record) {
-  if (record.stage == Stage::allocated && !record.instance.empty()) {
-    record.instance_source = InstanceSource::allocation;
-  } else {
-    // It kept the name of a tenancy that was over: whose this is cannot be told.
-    record.instance.clear();
-    record.request_id.clear();
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(Flow flow) {
@@ -95,7 +84,6 @@ Result<Record> decode_record(const Fields& fields) {
   visit_fields(reader, record);
   check(reader, fields, record);
   if (reader.problem()) return *reader.problem();
-  if (!fields.contains("instance_source")) believe_older_tenancy(record);
   return record;
 }
 

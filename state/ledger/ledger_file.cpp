@@ -64,7 +64,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   }
   if (visit.wants(!entry.certificate_id.empty())) {
     visit("certificate_id", entry.certificate_id, lenient);
-    visit.moment("certificate_at", entry.certificate_at);
+    visit.moment("certificate_at", entry.certificate_at, younger);
   }
   visit("host_reads", entry.host_reads, sparse);
   visit("host_writes", entry.host_writes, sparse);

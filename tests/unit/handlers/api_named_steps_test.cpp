@@ -109,7 +109,7 @@ TEST_F(ApiDisownTest, AServiceUndoesNothing) {
     expect_refused(send(waiting, order, "", "beside"), 403, "X-Service-Token");
   }
   // Reserved by hand, and nobody can tell by whom.
-  Record held = drive("compute-1", "0000:03:00.0", Stage::available);
+  Record& held = drive("compute-1", "0000:03:00.0", Stage::available);
   held.held = true;
   held.waiting_for = "it is not known who reserved it" + std::string(kCleanInDoubt);
   expect_refused(send(held, "clean", "", "nova"), 403, "cyborg:device:clean_error");
