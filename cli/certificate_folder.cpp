@@ -201,7 +201,7 @@ std::optional<ChainProblem> lost_entry(const CertificateOptions& options, const 
                       "written; compare with a copy"};
 }
 
-Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& doubted,
+Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::string>& void_entries,
                                 std::vector<std::string>& unreadable) {
   const std::string& folder = place.folder;
   const auto listing = list_chain(folder);
@@ -210,7 +210,7 @@ Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& d
   source.host = place.host;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
-    const bool is_void = doubted.revoked.contains(file.name);
+    const bool is_void = void_entries.contains(file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);
@@ -231,7 +231,7 @@ Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& d
       unreadable.push_back(fmt::format("{}/{}: {}", folder, file.name, read.error().what));
     }
   }
-  auto events = drive_events(folder, doubted);
+  auto events = drive_events(folder, void_entries);
   if (!events.ok()) return std::move(events).error();
   source.unerased = find_missing_erasures(*events);
   source.events = *std::move(events);

@@ -254,13 +254,12 @@ class Walk final {
       if (sealed.error().code == Errc::not_found) {
         report_.problems.back().unknown_key = opened->key_id;
       }
-      report_.doubted.unproven.insert(file.name);
     }
     const bool in_order = follows(file, *opened) && at_place;
     if (!sealed.ok() || !in_order) return;
     if (Status may = succession_.take(*sealed); !may) {
       complain(file.name, may.error().what, false);
-      report_.doubted.revoked.insert(file.name);
+      report_.void_entries.insert(file.name);
     }
   }
 
@@ -279,7 +278,7 @@ struct Told {
   std::string place;                // never a serial: those have 20 characters at most
   std::string serial;               // empty: not known then
   std::optional<DriveEvent> event;  // nothing: of no tenancy and no erasure
-  bool is_doubted = false;
+  bool is_void = false;
 };
 
 std::string place_of(const std::string& host, const std::string& address) {
@@ -312,16 +311,16 @@ std::optional<Told> told_by(const Sealed& sealed) {
   return told;
 }
 
-// Gives what names no serial the one that was told before of its place; by doubted entries, or by
-// the others.
+// Gives what names no serial the one that was told before of its place; by void entries, or by the
+// others.
 template <typename Iterator>
-void name_drives(Iterator from, Iterator to, bool by_doubted) {
+void name_drives(Iterator from, Iterator to, bool by_void) {
   std::map<std::string, std::string> serials;
   for (; from != to; ++from) {
     std::string& known = serials[from->place];
     if (from->serial.empty()) {
       from->serial = known;
-    } else if (by_doubted || !from->is_doubted) {
+    } else if (by_void || !from->is_void) {
       known = from->serial;
     }
   }
@@ -456,7 +455,7 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
 // An entry of a tenancy that names no serial is of the drive that is named at its place next; where
 // none is any more, of the last one there.
 Result<std::vector<DriveEvent>> drive_events(const std::string& folder,
-                                             const DoubtedEntries& doubted) {
+                                             const std::set<std::string>& void_entries) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
   std::vector<Told> told;
@@ -466,17 +465,14 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder,
     if (!opened.ok()) continue;
     auto one = told_by(*opened);
     if (!one) continue;
-    const bool is_void = doubted.revoked.contains(file.name);
-    const bool is_unproven = doubted.unproven.contains(file.name);
-    one->is_doubted = is_void || is_unproven;
-    if (is_void && opened->kind == SealedKind::certificate) one->event.reset();
-    if (one->event) one->event->is_void = is_void;
-    if (one->event) one->event->is_unproven = is_unproven;
+    one->is_void = void_entries.contains(file.name);
+    if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
+    if (one->event) one->event->is_void = one->is_void;
     told.push_back(*std::move(one));
   }
-  for (const bool by_doubted : {false, true}) {
-    name_drives(told.rbegin(), told.rend(), by_doubted);
-    name_drives(told.begin(), told.end(), by_doubted);
+  for (const bool by_void : {false, true}) {
+    name_drives(told.rbegin(), told.rend(), by_void);
+    name_drives(told.begin(), told.end(), by_void);
   }
   std::vector<DriveEvent> events;
   events.reserve(told.size());

@@ -31,13 +31,6 @@ Result<AuditEvent> parse_event(std::string_view text) {
   return Error{Errc::invalid, fmt::format("'{}' is not known", text)};
 }
 
-// Whether `event` says nothing of a tenancy that is proven: an erasure of it, or once more the
-// same.
-bool is_less_proven(const DriveEvent& event, const DriveEvent* open) {
-  return event.is_unproven && open != nullptr && !open->is_unproven &&
-         (event.kind != DriveEvent::Kind::tenancy || event.instance == open->instance);
-}
-
 // Of a tenancy whose begin the chain does not have, as where a new chain began in its middle, the
 // end alone tells. One that runs may end under another name: a migration's, before its instance's.
 std::vector<DriveEvent> with_begins(const std::vector<DriveEvent>& events) {
@@ -102,7 +95,7 @@ using OfChains = std::map<std::size_t, std::vector<DriveEvent>>;
 std::set<std::string> models_of(const std::vector<DriveEvent>& events) {
   std::set<std::string> models;
   for (const DriveEvent& event : events) {
-    if (!event.model.empty() && !event.is_unproven) models.insert(event.model);
+    if (!event.model.empty()) models.insert(event.model);
   }
   return models;
 }
@@ -133,7 +126,6 @@ void add_moves(const std::vector<Placed>& all, std::vector<UnerasedMove>& moves)
   const Placed* open = nullptr;
   for (const Placed& each : all) {
     if (each.event->kind == DriveEvent::Kind::ended) continue;
-    if (is_less_proven(*each.event, open != nullptr ? open->event : nullptr)) continue;
     const bool tenancy = each.event->kind == DriveEvent::Kind::tenancy;
     const std::string& instance = each.event->instance;
     if (tenancy && open != nullptr && open->chain != each.chain &&
@@ -201,7 +193,6 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
     const DriveEvent* open = nullptr;
     bool ended = false;
     for (const DriveEvent& event : of_it) {
-      if (is_less_proven(event, open)) continue;
       if (event.kind == DriveEvent::Kind::ended) {
         ended = true;
         continue;

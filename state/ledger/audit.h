@@ -69,8 +69,6 @@ struct DriveEvent {
   std::uint64_t sequence = 0;
   std::string model = {};  // the drive's, as the erasure's certificate names it
   bool is_void = false;    // signed with a key that proves nothing there: it may be invented
-  // Signed by no key that is known there: it proves nothing of what is.
-  bool is_unproven = false;
 };
 
 // A tenancy that another one followed without an erasure between them.

@@ -136,20 +136,12 @@ unit_mutant(void_entries_count state state/certificate/chain.cpp ChainTest.AVoid
 unit_mutant(void_certificates_are_erasures state state/certificate/chain.cpp
   ChainTest.AVoidCertificate*
   "an erasure that a leaked key invented keeps a drive's hand-over from being told, though known"
-  [[if (is_void && opened->kind == SealedKind::certificate) one->event.reset();]]
+  [[if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();]]
   "")
 unit_mutant(void_entries_name_drives state state/certificate/chain.cpp ChainTest.AVoidEntry*
   "a leaked key makes a tenancy another drive's, and no report says that the drive was handed on"
-  [[} else if (by_doubted || !from->is_doubted) {]]
-  [[} else if (by_doubted || !known.empty() || !from->serial.empty()) {]])
-unit_mutant(unproven_erasures_count state state/ledger/audit.cpp UnerasedMoves.WhatIsUnproven*
-  "whoever may write a mirror hides that a drive was handed on unerased"
-  [[  return event.is_unproven && open != nullptr && !open->is_unproven &&]]
-  [[  return false && open != nullptr &&]])
-unit_mutant(unproven_erasures_name_models state state/ledger/audit.cpp
-  UnerasedMoves.WhatIsUnproven*
-  "whoever may write a mirror makes a moved drive another model's, and no report tells of it"
-  [[!event.model.empty() && !event.is_unproven]] [[!event.model.empty()]])
+  [[} else if (by_void || !from->is_void) {]]
+  [[} else if (by_void || !known.empty() || !from->serial.empty()) {]])
 unit_mutant(later_keys_are_passed_over state state/certificate/signing_key.cpp
   SigningKeyTest.AFileMay*
   "a copy that was cut before the present key is verified in a report of all hosts, by an old key"

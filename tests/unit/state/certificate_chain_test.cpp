@@ -249,12 +249,12 @@ TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
   forge_endorsement(leaked, next.public_key());
   forge(next, id_of(4), certificate_text(4));
   const std::vector<PublicKey> both = {leaked.public_key(), next.public_key()};
-  EXPECT_THAT(check_chain(folder_, both)->doubted.revoked, IsEmpty());
+  EXPECT_THAT(check_chain(folder_, both)->void_entries, IsEmpty());
   forge_revocation(next, leaked.public_key().id(), 2);
   const auto listing = list_chain(folder_);
   const auto report = check_chain(folder_, both);
-  EXPECT_THAT(report->doubted.revoked, ElementsAre(listing->files[1].name, listing->files[2].name));
-  const auto events = drive_events(folder_, report->doubted);
+  EXPECT_THAT(report->void_entries, ElementsAre(listing->files[1].name, listing->files[2].name));
+  const auto events = drive_events(folder_, report->void_entries);
   ASSERT_EQ(events->size(), 2U);
   EXPECT_EQ((*events)[0].sequence, 1U);
   EXPECT_EQ((*events)[1].sequence, 4U);
@@ -275,9 +275,9 @@ TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
     ASSERT_TRUE(chain().keep(made.id, encode_audit(made), SealedKind::audit).ok());
     names.push_back(list_chain(folder_)->files.back().name);
   };
-  const auto drives = [&](const std::set<std::string>& revoked) {
+  const auto drives = [&](const std::set<std::string>& void_entries) {
     std::vector<std::string> found;
-    const auto events = drive_events(folder_, {revoked, {}});
+    const auto events = drive_events(folder_, void_entries);
     for (const DriveEvent& event : *events) {
       found.push_back(event.drive + (event.is_void ? ", void" : ""));
     }
@@ -289,22 +289,8 @@ TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
   say(AuditEvent::tenancy_seen, "two", "S1");
   EXPECT_THAT(drives({}), ElementsAre("ANOTHER", "S1"));
   EXPECT_THAT(drives({names[1]}), ElementsAre("S1", "S1"));
-  EXPECT_EQ(find_missing_erasures(*drive_events(folder_, {{names[1]}, {}})).size(), 1U);
+  EXPECT_EQ(find_missing_erasures(*drive_events(folder_, {names[1]})).size(), 1U);
   EXPECT_THAT(drives({names[2]}), ElementsAre("ANOTHER", "S1, void"));
-}
-
-// Whoever may write the folder adds one by a key of his own.
-TEST_F(ChainTest, AnUnprovenCertificateIsMarked) {
-  keep(2);
-  forge(key_named("stranger"), id_of(3), certificate_text(3));
-  const auto report = check_chain(folder_, {SigningKey::load_or_create(key_path_)->public_key()});
-  const auto events = drive_events(folder_, report->doubted);
-  ASSERT_EQ(events->size(), 3U);
-  EXPECT_FALSE((*events)[1].is_unproven);
-  EXPECT_TRUE((*events)[2].is_unproven);
-  for (const DriveEvent& each : *drive_events(folder_, check_chain(folder_, {})->doubted)) {
-    EXPECT_TRUE(each.is_unproven) << "without a key";
-  }
 }
 
 }  // namespace

@@ -94,41 +94,5 @@ TEST(UnerasedMoves, ASerialOfTwoModelsIsOfTwoDrives) {
   });
 }
 
-DriveEvent unproven(DriveEvent event) {
-  event.is_unproven = true;
-  return event;
-}
-
-// Whoever may write a copy of a chain puts it there.
-TEST(UnerasedMoves, WhatIsUnprovenHidesNothing) {
-  const Events of_a = {at(Kind::erasure, "x", 1, "M"), at(Kind::tenancy, "a", 2)};
-  const Events of_b = {at(Kind::tenancy, "b", 6)};
-  const Events again = {unproven(at(Kind::tenancy, "a", 3)), unproven(at(Kind::erasure, "a", 4))};
-  expect_found({
-      {"an erasure", {of_a, {unproven(at(Kind::erasure, "", 4))}, of_b}, {"0/2 to 2/6"}},
-      {"once more the same", {of_a, again, of_b}, {"0/2 to 2/6"}},
-      {"another model",
-       {of_a, {unproven(at(Kind::erasure, "y", 4, "N")), at(Kind::tenancy, "b", 6)}},
-       {"0/2 to 1/6"}},
-      {"a tenancy adds a row", {of_a, {unproven(at(Kind::tenancy, "c", 4))}}, {"0/2 to 1/4"}},
-      {"by itself it is as before",
-       {{unproven(at(Kind::tenancy, "a", 2)), unproven(at(Kind::erasure, "a", 4))}, of_b},
-       {}},
-  });
-  const auto within = [](const Events& events) { return find_missing_erasures(events).size(); };
-  EXPECT_EQ(within({at(Kind::tenancy, "a", 1), unproven(at(Kind::erasure, "a", 2)),
-                    at(Kind::tenancy, "b", 3)}),
-            1U);
-  EXPECT_EQ(within({at(Kind::tenancy, "a", 1), unproven(at(Kind::tenancy, "a", 2)),
-                    unproven(at(Kind::erasure, "a", 3)), at(Kind::tenancy, "b", 4)}),
-            1U);
-  EXPECT_EQ(within({at(Kind::tenancy, "a", 1), unproven(at(Kind::tenancy, "c", 2)),
-                    unproven(at(Kind::erasure, "c", 3)), at(Kind::tenancy, "b", 4)}),
-            1U);
-  EXPECT_EQ(within({unproven(at(Kind::tenancy, "a", 1)), unproven(at(Kind::erasure, "a", 2)),
-                    at(Kind::tenancy, "b", 3)}),
-            0U);
-}
-
 }  // namespace
 }  // namespace reclaim
