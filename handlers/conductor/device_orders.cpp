@@ -74,7 +74,6 @@ std::string DeviceOrders::why_not_cleaned_up(const Record& record, const Kick& k
   }
   if (is_repeated(record, kick)) return "it is not newer than the last one: somebody repeats it";
   if (record.maintenance) return std::string(kEndMaintenance);
-  if (record.held) return std::string(kUnreserve);
   const LedgerEntry* line = context_.on_ledger(record.address);
   if (record.stage == Stage::error && line != nullptr && line->aborted) {
     return "an operator has aborted its cleaning, which Cyborg does not override: `reclaim device "
@@ -198,7 +197,9 @@ std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts fa
   const WallMs since = device.record.stage_since;
   if (device.record.stage == Stage::error && issued_at < since &&
       since <= context_.ports.clock.now().wall) {
-    return "it came into error after the order was issued: look why, and issue it again";
+    return "it came into error after the order was issued, or the clocks differ: look why, and "
+           "issue "
+           "it again";
   }
   const bool at_rest = device.record.stage == Stage::available;
   if (at_rest && !device.record.cleanable()) return std::string(kNotListed);

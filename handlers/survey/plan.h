@@ -49,7 +49,8 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
 [[nodiscard]] CleanStep as_plan_step(const OperatorStep& step);
 
 // Everything that has to be done stands in it, behind what an operator named for this cleaning, and
-// before an erase that only an operator's own steps follow. Hands make others.
+// before an erase that only an operator's own steps follow. One in Redis may be another: hands
+// change it.
 [[nodiscard]] bool is_whole(const std::vector<CleanStep>& plan);
 
 // Whether the drive's health decides whether it is given back: it does where the plan has

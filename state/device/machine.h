@@ -2,8 +2,8 @@
 // and why. The log prints `why`, the documentation's diagram is made from it, and the promise is
 // held by static_asserts on the table: a release is reached only through a verified erasure.
 //
-// A stage is finer than the device state operators see : all stages of a cleaning show
-// as `cleaning`. Pure; no clock, no I/O.
+// A stage is finer than the device state operators see: all stages of a cleaning show as
+// `cleaning`. Pure; no clock, no I/O.
 #pragma once
 
 #include <array>

@@ -93,7 +93,7 @@ struct Update {
 // [recovery] interrupted_cleaning.
 enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 
-// The trigger for a record found at start : `error` is the Cyborg specification's rule
+// The trigger for a record found at start: `error` is the Cyborg specification's rule
 // and the default of flow cyborg, `resume` the default of flow nova; a planned stop resumes, except
 // in flow cyborg.
 [[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);

@@ -43,7 +43,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("retired", entry.retired, sparse);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
-  visit("taken_out", entry.taken_out, sparse);
+  visit("reserved_for_maintenance", entry.taken_out, sparse);
   if (visit.wants(entry.asked.generation >= 0)) {
     visit("asked_provider", entry.asked.provider, lenient);
     visit("asked_generation", entry.asked.generation, lenient);

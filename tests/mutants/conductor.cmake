@@ -419,7 +419,7 @@ unit_mutant(beside_a_service handlers handlers/api/api.cpp ApiDisownTest.BesideA
   [[is_an_operators(order, found.record) && !call->who.service_roles.empty()]] [[false]])
 unit_mutant(a_service_ends_an_error handlers handlers/api/api.cpp ApiDisownTest.AServiceUndoes*
   "whoever has a compute host has a drive erased that an operator keeps as it is on another"
-  [[    if (is_another_try(order, found.record)) {]] [[    if (false) {]])
+  [[    if (overrides_an_operator(order, found.record)) {]] [[    if (false) {]])
 unit_mutant(one_person_is_two conductor handlers/conductor/operator_steps.cpp
   OwnSteps.OnePersonAtTwoMachines*
   "one operator approves twice, at two machines"
@@ -523,12 +523,8 @@ unit_mutant(moved_counters_ignored conductor handlers/survey/admission.cpp
     return]]
   [[      drive.counters->host_writes != *record.certified_host_writes && false) {
     return]])
-unit_mutant(holds_yield_to_cyborg conductor handlers/conductor/device_orders.cpp HandedOver.AHold*
-  "a drive that an operator took out of the pool is erased, and offered by Cyborg's agent"
-  [[  if (record.held) return std::string(kUnreserve);
-]] "")
 unit_mutant(maintenance_yields_to_cyborg conductor handlers/conductor/device_orders.cpp
-  HandedOver.AHold*
+  HandedOver.Maintenance*
   "a drive is erased behind an operator's maintenance, for an agent that never asked"
   [[  if (record.maintenance) return std::string(kEndMaintenance);
 ]] "")

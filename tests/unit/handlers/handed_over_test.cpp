@@ -254,20 +254,10 @@ TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
   EXPECT_TRUE(world.record().held);
 }
 
-// Cyborg reserves with an allocation, which moves the generation further.
-TEST_F(HandedOver, AHoldAndMaintenanceStandWhateverTheAgentAsks) {
+TEST_F(HandedOver, MaintenanceStandsWhateverTheAgentAsks) {
   start_with_agent();
   tenancy();
   cyborg_unreserves(world.provider());
-  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
-  look();
-  ASSERT_TRUE(world.record().held);
-  cleanup_is_asked();
-  world.pass(kHalfHourMs);
-  EXPECT_EQ(world.erases, 1U);
-  EXPECT_TRUE(world.record().held);
-  cyborg_unreserves(world.provider());
-  ASSERT_FALSE(world.record().held);
   world.command("maintenance_on", slot().address);
   look();
   ASSERT_TRUE(world.record().maintenance);
@@ -284,19 +274,18 @@ TEST_F(HandedOver, AHoldAndMaintenanceStandWhateverTheAgentAsks) {
 TEST_F(HandedOver, ACopyOfWhatWasAskedOrdersNothing) {
   start_with_agent();
   tenancy();
-  ASSERT_TRUE(world.record().handed_over);
-  world.command("maintenance_on", slot().address);
-  look();
+  cyborg_unreserves(world.provider());
   const Kick first = cleanup();
   hear(first);
   const Kick second = cleanup();
   hear(second);
-  world.command("maintenance_off", slot().address);
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
   look();
-  ASSERT_FALSE(world.record().maintenance);
+  ASSERT_TRUE(world.record().held);
   for (const Kick& copy : {first, second}) hear(copy);
   world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 1U);
+  EXPECT_TRUE(world.record().held);
   cleanup_is_asked();
   world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 2U) << "the agent itself is heard";
