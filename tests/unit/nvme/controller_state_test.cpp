@@ -65,17 +65,6 @@ TEST(ControllerState, ComesBackAsItWas) {
   }
 }
 
-TEST(ControllerState, ABaselineOfAnOlderVersionIsRead) {
-  ControllerState state = full();
-  std::string text = encode_controller_state(state);
-  const std::size_t at = text.find(",\"configuration\":");
-  text.erase(at, text.find(']', at) + 1 - at);
-  const auto back = decode_controller_state(text);
-  ASSERT_TRUE(back.ok()) << back.error().what;
-  state.configuration.clear();
-  EXPECT_EQ(*back, state);
-}
-
 // Each member tells by itself that something changed: none is forgotten by the codec.
 TEST(ControllerState, NoMemberIsLostOnTheWay) {
   const std::string plain = encode_controller_state(ControllerState{});
