@@ -30,11 +30,11 @@ void RedisStore::read_journal(const std::string& host, const std::string& after_
                               std::size_t count_max, Callback<JournalPage> done) {
   const std::string key = redis_keys::of_host(host, "journal");
   const bool from_now = after_id == "$";
-  std::vector<std::string> words =
+  const std::vector<std::string> words =
       from_now ? std::vector<std::string>{"XREVRANGE", key, "+", "-", "COUNT", "1"}
                : std::vector<std::string>{"XRANGE", key,     "(" + after_id,
                                           "+",      "COUNT", std::to_string(count_max)};
-  read(host, std::move(words),
+  read(host, words,
        [key, after_id, from_now, done = std::move(done)](const Result<RedisReply>& reply) {
          if (!reply.ok()) return done(redis_keys::not_read(key, reply.error()));
          auto page = page_from(*reply, from_now ? "0-0" : after_id);
