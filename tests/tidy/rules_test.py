@@ -314,7 +314,13 @@ class Tree(unittest.TestCase):
                        "amqp_tcp_socket.h", "rabbitmq-c/amqp.h"):
             with self.subTest(header=header):
                 found = self.changed(nvme__a_dot_h=f"// A.\n#pragma once\n#include <{header}>\n")
-                self.assertEqual([p for p, _ in found], ["nvme/a.h"])
+                self.assertEqual([p for p, said in found if "what decides" in said], ["nvme/a.h"])
+
+    def test_a_heavy_header_that_comes_through_another(self):
+        found = self.changed(nvme__a_dot_h="// A.\n#pragma once\n#include <curl/curl.h>\n")
+        self.assertIn("2 sources reach <curl/curl.h>, 1 may: ", "\n".join(t for _, t in found))
+        found = self.changed(nvme__b_dot_cpp='// B.\n#include "nvme/a.h"\n#include <curl/curl.h>\n')
+        self.assertNotIn("sources reach", "\n".join(t for _, t in found))
 
 
 class Lexer(unittest.TestCase):
