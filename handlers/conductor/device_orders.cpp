@@ -198,8 +198,7 @@ std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts fa
   if (device.record.stage == Stage::error && issued_at < since &&
       since <= context_.ports.clock.now().wall) {
     return "it came into error after the order was issued, or the clocks differ: look why, and "
-           "issue "
-           "it again";
+           "issue it again";
   }
   const bool at_rest = device.record.stage == Stage::available;
   if (at_rest && !device.record.cleanable()) return std::string(kNotListed);

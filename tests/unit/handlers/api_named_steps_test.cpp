@@ -98,7 +98,7 @@ TEST_F(ApiDisownTest, AServiceUndoesNothing) {
   tokens.known["beside"].service_roles = {"service"};
   const Record waiting = dirty();
   const Record failed = drive("compute-1", "0000:02:00.0", Stage::error);
-  // Reserved, and nobody can tell by whom; the one looks like an operator's hold.
+  // Reserved, and it is not known by whom; one of the two is shown as held.
   const auto reserved = [&](const char* address, bool held) {
     Record& made = drive("compute-1", address, Stage::available);
     made.held = held;
