@@ -16,7 +16,8 @@ Installs missing Debian packages (root or sudo), builds Reclaim and runs its tes
                 benchmarks, and clang-tidy
   --long        also: what tests an engine for minutes (Redis and RabbitMQ that fail over in every
                 stage), all tests of what ships (optimised, compiled file by file) and under TSan,
-                the fuzzers for a bounded time, clang-tidy over the tests
+                the fuzzers for a bounded time, clang-tidy over the tests; the measured figures
+                again, beside those of before
   --search MINUTES
                 only: worlds, inputs and faults that nobody has seen, until something is found or
                 the time is over
@@ -299,7 +300,8 @@ stage "test tests" run_ctest test "${short[@]}"
 close test
 
 if [[ $mode == long ]]; then
-  stage "dev build" build dev --target all bench_tests && stage "dev tests" run_ctest dev
+  stage "dev build" build dev --target all bench_tests && stage "dev tests" run_ctest dev &&
+    stage figures tests/bench/figures.py
   close dev
   check tsan
   check fuzz fuzz
