@@ -51,11 +51,11 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   Device* device = found == devices_.end() ? nullptr : &found->second;
   Seen& seen_here = seen_[address];
   arqs_.fill_in(sighting, device == nullptr ? nullptr : &device->record);
+  seen_here.providers.clear();
+  for (const auto& row : sighting.rows) seen_here.providers.push_back(row.uuid);
   if (device != nullptr) {
     seen_here.other_kind = sighting.drive && !sighting.is_drive() &&
                            !is_by_steps(sighting, context_.on_ledger(address), device->record);
-    seen_here.providers.clear();
-    for (const auto& row : sighting.rows) seen_here.providers.push_back(row.uuid);
     seen_here.listed = reclaim::is_listed(sighting);
   }
   const bool met_anew = device != nullptr && seen_here.met_anew && !claims_.is_open(address);

@@ -31,6 +31,17 @@ struct Quiet : ::testing::Test {
   World world;
 };
 
+// What a tenant has needs no close watch, also of a device that is seen for the first time.
+TEST(QuietStart, ATenantThatIsThereAlreadyIsNotWatched) {
+  World world(Quiet::options());
+  world.tenancy_begins(0);
+  world.start_worker();
+  world.pass(5 * kMinuteMs);
+  EXPECT_EQ(world.record(0).stage, Stage::allocated);
+  EXPECT_EQ(world.placement.requests().watch, 0);
+  EXPECT_EQ(world.failure.value_or(""), "");
+}
+
 TEST_F(Quiet, AnIdleSurveyIsTwoRequests) {
   ASSERT_EQ(stage(0), Stage::allocated);
   ASSERT_EQ(stage(2), Stage::available);
