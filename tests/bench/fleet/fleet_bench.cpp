@@ -25,7 +25,8 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
   --drives N           of each host (8, at most 200)
   --hosts-a-process N  (25)
   --erase-ms N         how long a drive takes to sanitize (2000)
-  --idle-s N           watch the fleet so long while nothing happens; 0: do not (60)
+  --idle-s N           watch the fleet so long while nothing happens, so long after its start;
+                       0: do not (60)
   --evacuations N      then N events at once that name no host, of instances that have drives (0)
   --in-error N         then N instances go whose drives refuse to be erased, and are watched (0)
   --known-hosts N      Redis has the heartbeats of so many more, without workers (0)

@@ -249,7 +249,10 @@ Figures run(const Scenario& scenario) {
                       std::max({scenario.deletions, scenario.evacuations, scenario.in_error})));
   say(fmt::format("{} hosts start", scenario.fleet.hosts));
   start(fleet, out);
-  if (scenario.idle_s > 0) watch(fleet, out, "idle", scenario.idle_s);
+  if (scenario.idle_s > 0) {
+    pause_s(scenario.idle_s);  // the looks after the start
+    watch(fleet, out, "idle", scenario.idle_s);
+  }
   if (scenario.evacuations > 0) {
     evacuate(fleet, out, tenancies(scenario.fleet, scenario.evacuations));
   }
