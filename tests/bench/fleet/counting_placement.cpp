@@ -145,6 +145,8 @@ api::Response CountingPlacement::answer(const api::Request& request) {
   if (path == "/placement/resource_providers") return list(query);
   constexpr std::string_view kProviders = "/placement/resource_providers/";
   if (path.starts_with(kProviders)) return of_provider(request, path.substr(kProviders.size()));
+  constexpr std::string_view kConsumers = "/placement/allocations/";
+  if (path.starts_with(kConsumers)) return of_consumer(path.substr(kConsumers.size()));
   count("other");
   return error(404, "placement.undefined_code", "nothing is known by that path");
 }
@@ -188,6 +190,21 @@ std::string CountingPlacement::allocations_of(std::size_t host, std::size_t from
                        from + 1 == upto ? resource_class() : "VCPU");
   }
   return out;
+}
+
+// consumer_of() makes its UUIDs in the form of the providers'.
+api::Response CountingPlacement::of_consumer(std::string_view uuid) {
+  count("consumer");
+  const auto named = named_by(uuid);
+  const bool holds = named && named->host < hosts_.size() && named->number >= 1 &&
+                     named->number <= hosts_[named->host].providers.size() &&
+                     hosts_[named->host].providers[named->number - 1].allocated;
+  if (!holds) return json_answer(200, R"({"allocations":{}})");
+  return json_answer(
+      200, fmt::format(R"({{"allocations":{{"{}":{{"resources":{{"{}":1}}}}}},)"
+                       R"("project_id":"{}","user_id":"{}","consumer_type":"INSTANCE"}})",
+                       uuid_of(named->host, named->number), resource_class(),
+                       "5e1c0b7a3f0d4c5e9a8b7c6d5e4f3a2b", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"));
 }
 
 api::Response CountingPlacement::of_provider(const api::Request& request, std::string_view path) {

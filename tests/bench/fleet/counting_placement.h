@@ -69,6 +69,7 @@ class CountingPlacement final {
 
   [[nodiscard]] api::Response answer(const api::Request& request);
   [[nodiscard]] api::Response list(std::string_view query);
+  [[nodiscard]] api::Response of_consumer(std::string_view uuid);
   [[nodiscard]] api::Response of_provider(const api::Request& request, std::string_view path);
   [[nodiscard]] api::Response put_inventory(const api::Request& request, const Place& place);
   [[nodiscard]] std::string allocations_of(std::size_t host, std::size_t from,
