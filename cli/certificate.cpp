@@ -137,7 +137,7 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
                                  "that counts",
                                  key_id, said.from, said.reason));
   }
-  const auto events = drive_events(folder, report.void_entries);
+  const auto events = drive_events(folder, report.doubted);
   if (!events.ok()) return events.error();
   for (const MissingErasure& each : find_missing_erasures(*events)) {
     verdicts.unerased(each.tenancy.drive,

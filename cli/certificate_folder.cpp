@@ -201,7 +201,7 @@ std::optional<ChainProblem> lost_entry(const CertificateOptions& options, const 
                       "written; compare with a copy"};
 }
 
-Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::string>& void_entries,
+Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& doubted,
                                 std::vector<std::string>& unreadable) {
   const std::string& folder = place.folder;
   const auto listing = list_chain(folder);
@@ -210,19 +210,20 @@ Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::str
   source.host = place.host;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
-    const bool is_void = void_entries.contains(file.name);
+    const bool is_void = doubted.revoked.contains(file.name);
+    const bool is_unproven = doubted.unproven.contains(file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);
       if (certificate.ok() && !is_void) {
-        source.erasures.push_back({file.sequence, *std::move(certificate)});
+        source.erasures.push_back({file.sequence, *std::move(certificate), is_unproven});
       } else if (!certificate.ok()) {
         read = certificate.error();
       }
     } else if (opened.ok()) {
       auto entry = decode_audit(opened->content);
       if (entry.ok()) {
-        source.audit.push_back({file.sequence, *std::move(entry), is_void});
+        source.audit.push_back({file.sequence, *std::move(entry), is_void, is_unproven});
       } else {
         read = entry.error();
       }
@@ -231,9 +232,8 @@ Result<ReportSource> read_chain(const ChainPlace& place, const std::set<std::str
       unreadable.push_back(fmt::format("{}/{}: {}", folder, file.name, read.error().what));
     }
   }
-  auto events = drive_events(folder, void_entries);
+  auto events = drive_events(folder, doubted);
   if (!events.ok()) return std::move(events).error();
-  source.unerased = find_missing_erasures(*events);
   source.events = *std::move(events);
   return source;
 }

@@ -66,10 +66,10 @@ struct ChainPlace {
 [[nodiscard]] std::optional<ChainProblem> lost_entry(const CertificateOptions& options,
                                                      const ChainPlace& place);
 
-// Every entry of the chain but the certificates among `void_entries`, which prove no erasure; a
+// Every entry of the chain but the certificates by a revoked key, which prove no erasure; a
 // file that cannot be read is named in `unreadable`, with the reason. Its `chain` says nothing yet.
 [[nodiscard]] Result<ReportSource> read_chain(const ChainPlace& place,
-                                              const std::set<std::string>& void_entries,
+                                              const DoubtedEntries& doubted,
                                               std::vector<std::string>& unreadable);
 
 }  // namespace reclaim::cli

@@ -55,14 +55,16 @@ Cell percent(const std::optional<int>& used) {
   return used ? Cell(static_cast<std::int64_t>(*used)) : Cell();
 }
 
-Tenants tenants_of(const ReportSource& chain) {
+// `proven`: of what known keys signed alone.
+Tenants tenants_of(const ReportSource& chain, bool proven) {
   Tenants tenants;
   for (const Erasure& each : chain.erasures) {
+    if (proven && each.is_unproven) continue;
     const Certificate& it = each.certificate;
     tenants.add(it.instance, it.migration, it.project);
   }
   for (const AuditLine& each : chain.audit) {
-    if (each.is_void) continue;
+    if (each.is_void || (proven && each.is_unproven)) continue;
     tenants.add(each.entry.instance, each.entry.migration, each.entry.project);
   }
   return tenants;
@@ -70,13 +72,21 @@ Tenants tenants_of(const ReportSource& chain) {
 
 // A chain, and what is looked up in it.
 struct Lookup {
-  explicit Lookup(const ReportSource& chain) : source(&chain), tenants(tenants_of(chain)) {
-    for (const AuditLine& each : chain.audit) entries[each.sequence] = &each.entry;
+  Lookup(const ReportSource& chain, bool proven)
+      : source(&chain), tenants(tenants_of(chain, proven)) {
+    for (const AuditLine& each : chain.audit) {
+      if (!proven || !each.is_unproven) entries[each.sequence] = &each.entry;
+    }
   }
   [[nodiscard]] const AuditEntry& entry(const DriveEvent& event) const {
     static const AuditEntry kNone;  // one that is not in the chain names nobody
     const auto it = entries.find(event.sequence);
     return it != entries.end() ? *it->second : kNone;
+  }
+  [[nodiscard]] bool is_unproven(const DriveEvent& event) const {
+    return std::any_of(source->audit.begin(), source->audit.end(), [&](const AuditLine& each) {
+      return each.sequence == event.sequence && each.is_unproven;
+    });
   }
   [[nodiscard]] const std::string& host(const DriveEvent& event) const {
     return source->host.empty() ? entry(event).host : source->host;
@@ -112,13 +122,12 @@ class Summing final {
       const bool his = it.address.empty() || whose(chain, it) == Whose::asked_for;
       if (his && within(it.at) && is_of(host)) take(each, host);
     }
-    for (const MissingErasure& each : source.unerased) add(each, chain, chain);
   }
 
   // Of a tenancy of one chain, and the next one: of the same, or of another.
   void add(const MissingErasure& missing, const Lookup& from, const Lookup& to) {
     const std::string& host = to.host(missing.next);
-    if (!missing.next.is_void && (!within(missing.next.at) || !is_of(host))) return;
+    if (!may_be_invented(to, missing.next) && (!within(missing.next.at) || !is_of(host))) return;
     // Either of the two may be his.
     const Whose known = std::min(may_be(from, missing.tenancy), may_be(to, missing.next));
     if (known == Whose::anothers) return;
@@ -147,10 +156,15 @@ class Summing final {
   [[nodiscard]] Whose whose(const Lookup& chain, const AuditEntry& entry) const {
     return chain.tenants.whose(entry, report_.selection.project, report_.selection.instance);
   }
-  // A void entry may be invented: it does not say that a tenancy is another's, nor when it was.
+  // Such an entry does not say that a tenancy is another's, nor when it was. Of a chain of which
+  // nothing is proven, all may be: it counts as it stands.
+  [[nodiscard]] static bool may_be_invented(const Lookup& chain, const DriveEvent& tenancy) {
+    const bool some_proven = !chain.source->events.proven.empty();
+    return tenancy.is_void || (some_proven && chain.is_unproven(tenancy));
+  }
   [[nodiscard]] Whose may_be(const Lookup& chain, const DriveEvent& tenancy) const {
     const Whose known = whose(chain, chain.entry(tenancy));
-    return tenancy.is_void ? std::min(known, Whose::not_known) : known;
+    return may_be_invented(chain, tenancy) ? std::min(known, Whose::not_known) : known;
   }
   [[nodiscard]] bool is_of(const std::string& host) const {
     return report_.selection.host.empty() || report_.selection.host == host;
@@ -261,13 +275,21 @@ class Summing final {
 PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
                        const Selection& selection) {
   Summing summing(std::move(chain), selection, sources.size());
-  std::vector<Lookup> chains;
-  std::vector<std::vector<DriveEvent>> events;
+  // What is proven is looked up in what is proven.
+  std::vector<Lookup> proven;
+  std::vector<Lookup> all;
+  std::vector<DriveEvents> events;
   for (const ReportSource& source : sources) {
-    summing.add(chains.emplace_back(source));
+    proven.emplace_back(source, true);
+    summing.add(all.emplace_back(source, false));
+    for (const MissingErasure& each : find_missing_erasures(source.events)) {
+      const Lookup& chain = each.is_proven ? proven.back() : all.back();
+      summing.add(each, chain, chain);
+    }
     events.push_back(source.events);
   }
   for (const UnerasedMove& each : find_unerased_moves(events)) {
+    const std::vector<Lookup>& chains = each.missing.is_proven ? proven : all;
     summing.add(each.missing, chains.at(each.from), chains.at(each.to));
   }
   return std::move(summing).report();

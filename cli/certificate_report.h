@@ -22,11 +22,13 @@ namespace reclaim::cli {
 struct Erasure {
   std::uint64_t sequence = 0;
   Certificate certificate;
+  bool is_unproven = false;  // signed by no key that is known there
 };
 struct AuditLine {
   std::uint64_t sequence = 0;
   AuditEntry entry;
-  bool is_void = false;  // signed with a key that proves nothing there
+  bool is_void = false;      // signed with a key that proves nothing there
+  bool is_unproven = false;  // signed by no key that is known there
 };
 
 struct ChainState {
@@ -43,8 +45,7 @@ struct ReportSource {
   ChainState::Verdict verdict = ChainState::Verdict::not_checked;
   std::vector<Erasure> erasures;
   std::vector<AuditLine> audit;
-  std::vector<MissingErasure> unerased;
-  std::vector<DriveEvent> events;  // what `unerased` was found in, for what lies between two chains
+  DriveEvents events;
 };
 
 // Of one drive in the period; of a device that is no drive, its address is its name.

@@ -20,21 +20,20 @@ namespace {
 
 constexpr int kUnerasedExit = 2;  // as `certificate verify`
 
-// A chain by itself, and which of its entries are void.
+// A chain by itself, and which of its entries prove nothing: without a key, none does.
 ChainState state_of(const ChainPlace& place, const CertificateOptions& options,
-                    const Result<std::vector<PublicKey>>& keys,
-                    std::set<std::string>& void_entries) {
+                    const Result<std::vector<PublicKey>>& keys, DoubtedEntries& doubted) {
   ChainState state;
+  const auto checked = check_chain(place.folder, keys.ok() ? *keys : std::vector<PublicKey>());
+  if (checked.ok()) doubted = checked->doubted;
   if (!keys.ok()) {
     state.text = keys.error().what;
     return state;
   }
-  const auto checked = check_chain(place.folder, *keys);
   if (!checked.ok()) {
     state.text = checked.error().what;
     return state;
   }
-  void_entries = checked->void_entries;
   std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
   problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
   if (const auto lost = lost_entry(options, place)) problems.push_back(*lost);
@@ -154,9 +153,9 @@ Result<Sources> read_sources(const config::Settings& settings, const Certificate
   const auto missing = without_chain(options, places);
   if (!missing.ok()) return missing.error();
   for (const ChainPlace& place : places) {
-    std::set<std::string> void_entries;
-    ChainState state = state_of(place, options, keys_of(settings, options, place), void_entries);
-    auto source = read_chain(place, void_entries, all.unreadable);
+    DoubtedEntries doubted;
+    ChainState state = state_of(place, options, keys_of(settings, options, place), doubted);
+    auto source = read_chain(place, doubted, all.unreadable);
     if (!source.ok()) return source.error();
     source->verdict = state.verdict;
     all.chains.push_back(*std::move(source));

@@ -255,11 +255,13 @@ class Walk final {
         report_.problems.back().unknown_key = opened->key_id;
       }
     }
+    const bool is_itself = opened->sequence == file.sequence && opened->id == file.id;
+    if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);
     const bool in_order = follows(file, *opened) && at_place;
     if (!sealed.ok() || !in_order) return;
     if (Status may = succession_.take(*sealed); !may) {
       complain(file.name, may.error().what, false);
-      report_.void_entries.insert(file.name);
+      report_.doubted.revoked.insert(file.name);
     }
   }
 
@@ -452,24 +454,11 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
   return sealed;
 }
 
+namespace {
+
 // An entry of a tenancy that names no serial is of the drive that is named at its place next; where
 // none is any more, of the last one there.
-Result<std::vector<DriveEvent>> drive_events(const std::string& folder,
-                                             const std::set<std::string>& void_entries) {
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return listing.error();
-  std::vector<Told> told;
-  told.reserve(listing->files.size());
-  for (const ChainFile& file : listing->files) {
-    const auto opened = open_entry(folder, file.name);
-    if (!opened.ok()) continue;
-    auto one = told_by(*opened);
-    if (!one) continue;
-    one->is_void = void_entries.contains(file.name);
-    if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
-    if (one->event) one->event->is_void = one->is_void;
-    told.push_back(*std::move(one));
-  }
+std::vector<DriveEvent> events_of(std::vector<Told> told) {
   for (const bool by_void : {false, true}) {
     name_drives(told.rbegin(), told.rend(), by_void);
     name_drives(told.begin(), told.end(), by_void);
@@ -481,6 +470,30 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder,
     each.event->drive = each.serial.empty() ? std::move(each.place) : std::move(each.serial);
     events.push_back(*std::move(each.event));
   }
+  return events;
+}
+
+}  // namespace
+
+Result<DriveEvents> drive_events(const std::string& folder, const DoubtedEntries& doubted) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  std::vector<Told> proven;
+  std::vector<Told> all;
+  for (const ChainFile& file : listing->files) {
+    const auto opened = open_entry(folder, file.name);
+    if (!opened.ok()) continue;
+    auto one = told_by(*opened);
+    if (!one) continue;
+    one->is_void = doubted.revoked.contains(file.name);
+    if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
+    if (one->event) one->event->is_void = one->is_void;
+    if (!doubted.unproven.contains(file.name)) proven.push_back(*one);
+    all.push_back(*std::move(one));
+  }
+  DriveEvents events;
+  if (all.size() > proven.size()) events.with_unproven = events_of(std::move(all));
+  events.proven = events_of(std::move(proven));
   return events;
 }
 

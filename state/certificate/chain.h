@@ -77,6 +77,15 @@ struct ChainProblem {
   bool breaks = true;
   std::string unknown_key = {};  // its id, where that is none of the keys that are known there
 };
+// Entries that prove nothing, by their names.
+struct DoubtedEntries {
+  // At their place, with a key that was revoked, or another put in its place: whoever has it may
+  // have signed them.
+  std::set<std::string> revoked;
+  // Signed by none of the keys that are known there, or another entry than its name says: whoever
+  // may write the folder put it there.
+  std::set<std::string> unproven;
+};
 struct ChainReport {
   std::uint64_t count = 0;         // of entries
   std::uint64_t certificates = 0;  // of them; the others are the audit's
@@ -88,9 +97,7 @@ struct ChainReport {
   // who may write the folder puts an endorsement of a former key wherever he likes.
   std::vector<PublicKey> keys;
   Revocations revoked;  // of keys, by the chain's entries
-  // Names of entries at their place, whose key was revoked, or another put in its place: whoever
-  // has it may have signed them.
-  std::set<std::string> void_entries;
+  DoubtedEntries doubted;
   std::set<std::string> signers;  // ids of the keys that its entries name
   [[nodiscard]] bool broken() const {
     return std::any_of(problems.begin(), problems.end(),
@@ -112,9 +119,9 @@ struct ChainReport {
 // What the chain tells of each drive, in its order: for find_missing_erasures(). An entry without a
 // serial is of the drive that the entries of its host and address name next, of whatever event;
 // where none does any more, of the one that they named last. What cannot be read is left out;
-// check_chain() complains of it. A void certificate is no erasure. A void tenancy may be invented
-// or true, and is marked; it names the drive of another entry only where no other one does.
-[[nodiscard]] Result<std::vector<DriveEvent>> drive_events(
-    const std::string& folder, const std::set<std::string>& void_entries = {});
+// check_chain() complains of it. A certificate by a revoked key is no erasure. A tenancy by one may
+// be invented or true, and is marked; it names the drive of another entry only where no other does.
+[[nodiscard]] Result<DriveEvents> drive_events(const std::string& folder,
+                                               const DoubtedEntries& doubted = {});
 
 }  // namespace reclaim

@@ -213,7 +213,26 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
   return missing;
 }
 
-std::vector<UnerasedMove> find_unerased_moves(const std::vector<std::vector<DriveEvent>>& chains) {
+std::vector<MissingErasure> find_missing_erasures(const DriveEvents& events) {
+  std::vector<MissingErasure> missing = find_missing_erasures(events.proven);
+  std::set<std::pair<std::uint64_t, std::uint64_t>> found;
+  for (const MissingErasure& it : missing) found.emplace(it.tenancy.sequence, it.next.sequence);
+  for (MissingErasure& it : find_missing_erasures(events.with_unproven)) {
+    if (!found.emplace(it.tenancy.sequence, it.next.sequence).second) continue;
+    it.is_proven = false;
+    missing.push_back(std::move(it));
+  }
+  return missing;
+}
+
+namespace {
+
+std::tuple<std::size_t, std::uint64_t, std::size_t, std::uint64_t> place_of(
+    const UnerasedMove& it) {
+  return {it.to, it.missing.next.sequence, it.from, it.missing.tenancy.sequence};
+}
+
+std::vector<UnerasedMove> moves_between(const std::vector<std::vector<DriveEvent>>& chains) {
   std::map<std::string, OfChains> drives;
   for (std::size_t chain = 0; chain < chains.size(); ++chain) {
     for (auto& [drive, events] : by_drive(chains[chain])) drives[drive][chain] = std::move(events);
@@ -226,14 +245,28 @@ std::vector<UnerasedMove> find_unerased_moves(const std::vector<std::vector<Driv
     if (models.empty()) models.insert("");
     for (const std::string& model : models) add_moves(by_time(of_chains, model), moves);
   }
-  // What may be of several models was found with each.
-  const auto place = [](const UnerasedMove& it) {
-    return std::tuple(it.to, it.missing.next.sequence, it.from, it.missing.tenancy.sequence);
-  };
-  std::sort(moves.begin(), moves.end(),
-            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return moves;
+}
+
+}  // namespace
+
+std::vector<UnerasedMove> find_unerased_moves(const std::vector<DriveEvents>& chains) {
+  std::vector<std::vector<DriveEvent>> proven;
+  std::vector<std::vector<DriveEvent>> all;
+  for (const DriveEvents& chain : chains) {
+    proven.push_back(chain.proven);
+    all.push_back(chain.with_unproven.empty() ? chain.proven : chain.with_unproven);
+  }
+  std::vector<UnerasedMove> moves = moves_between(proven);
+  for (UnerasedMove& it : moves_between(all)) {
+    it.missing.is_proven = false;
+    moves.push_back(std::move(it));
+  }
+  // What may be of several models was found with each, and what is proven twice.
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
   moves.erase(std::unique(moves.begin(), moves.end(),
-                          [&](const auto& a, const auto& b) { return place(a) == place(b); }),
+                          [](const auto& a, const auto& b) { return place_of(a) == place_of(b); }),
               moves.end());
   return moves;
 }

@@ -75,10 +75,19 @@ struct DriveEvent {
 struct MissingErasure {
   DriveEvent tenancy;
   DriveEvent next;
+  bool is_proven = true;  // by entries alone that keys signed which are known there
 };
 // `events` in the chain's order. Of a tenancy whose begin they do not have, its end is one too.
 [[nodiscard]] std::vector<MissingErasure> find_missing_erasures(
     const std::vector<DriveEvent>& events);
+
+// What one chain tells of its drives. Whoever may write its folder adds what no known key signed:
+// that can add to what is missing, and hides nothing.
+struct DriveEvents {
+  std::vector<DriveEvent> proven;
+  std::vector<DriveEvent> with_unproven;  // those and what is not proven; empty: there is none
+};
+[[nodiscard]] std::vector<MissingErasure> find_missing_erasures(const DriveEvents& events);
 
 // The same between two hosts, of a drive that was moved.
 struct UnerasedMove {
@@ -89,7 +98,6 @@ struct UnerasedMove {
 // `chains`: the events of each. Between chains only the hosts' clocks tell what came first, and
 // only the serial that it is one drive: two drives that share one look like it, unless certificates
 // say that they are of different models.
-[[nodiscard]] std::vector<UnerasedMove> find_unerased_moves(
-    const std::vector<std::vector<DriveEvent>>& chains);
+[[nodiscard]] std::vector<UnerasedMove> find_unerased_moves(const std::vector<DriveEvents>& chains);
 
 }  // namespace reclaim

@@ -142,6 +142,15 @@ unit_mutant(void_entries_name_drives state state/certificate/chain.cpp ChainTest
   "a leaked key makes a tenancy another drive's, and no report says that the drive was handed on"
   [[} else if (by_void || !from->is_void) {]]
   [[} else if (by_void || !known.empty() || !from->serial.empty()) {]])
+unit_mutant(unproven_entries_count state state/certificate/chain.cpp
+  ChainTest.WhatNoKnownKey*
+  "whoever may write a mirror hides that a drive was handed on unerased"
+  [[    if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);]]
+  [[    if (false) report_.doubted.unproven.insert(file.name);]])
+unit_mutant(unproven_erasures_hide state state/ledger/audit.cpp UnerasedMoves.WhatIsNotProven*
+  "an erasure that nobody proved hides that a drive was moved unerased"
+  [[  std::vector<UnerasedMove> moves = moves_between(proven);]]
+  [[  std::vector<UnerasedMove> moves;]])
 unit_mutant(later_keys_are_passed_over state state/certificate/signing_key.cpp
   SigningKeyTest.AFileMay*
   "a copy that was cut before the present key is verified in a report of all hosts, by an old key"

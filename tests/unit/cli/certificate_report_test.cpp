@@ -117,8 +117,8 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
   source.audit = {line(5, AuditEvent::quarantined, "S3", "2026-11-05T00:00:00Z"),
                   line(6, AuditEvent::tenancy_seen, "S2", "2026-11-06T00:00:00Z"),
                   line(8, AuditEvent::quarantined, "S3", "2026-12-05T00:00:00Z")};
-  source.unerased = {{{"S9", DriveEvent::Kind::tenancy, "a", at("2026-11-01T01:00:00Z"), 5},
-                      {"S9", DriveEvent::Kind::tenancy, "b", at("2026-11-07T01:00:00Z"), 6}}};
+  source.events.proven = {{"S9", DriveEvent::Kind::tenancy, "a", at("2026-11-01T01:00:00Z"), 5},
+                          {"S9", DriveEvent::Kind::tenancy, "b", at("2026-11-07T01:00:00Z"), 6}};
   const PeriodReport report = report_of({source}, {}, {november()});
   EXPECT_EQ(report.erasures, 3U);
   EXPECT_EQ(report.bytes, 3'000'000'000'000U);
@@ -169,15 +169,15 @@ PeriodReport report_on(const Handover& handover, const Selection& asked) {
   ReportSource source;
   source.audit = handover.audit;
   std::vector<DriveEvent> events;
-  for (const auto& [sequence, entry, is_void] : source.audit) {
+  for (const auto& [sequence, entry, is_void, is_unproven] : source.audit) {
     if (entry.event > AuditEvent::tenancy_ended) continue;
     events.push_back({entry.serial,
                       entry.event == AuditEvent::tenancy_seen ? DriveEvent::Kind::tenancy
                                                               : DriveEvent::Kind::ended,
                       entry.instance, entry.at, sequence, "", is_void});
   }
-  source.unerased = find_missing_erasures(events);
-  EXPECT_EQ(source.unerased.size(), 1U) << handover.what;
+  source.events.proven = std::move(events);
+  EXPECT_EQ(find_missing_erasures(source.events).size(), 1U) << handover.what;
   if (handover.certified) {
     source.erasures = {erasure(20, "S9", "2026-11-20T00:00:00Z", 1)};
     source.erasures[0].certificate.instance = "J";

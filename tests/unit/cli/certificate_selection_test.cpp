@@ -390,6 +390,18 @@ TEST_F(Mirror, ADriveThatWasMovedUnerasedIsSaid) {
   }
   of_other.project = "22222222222222222222222222222222";
   EXPECT_EQ(run(&run_certificate_report, of_other), 0) << "a third one's";
+
+  // Whoever may write the mirror adds a host, of which nobody has a key, that erased it.
+  Certificate erased = *decode_certificate(certificate_text(++made_));
+  erased.host = "compute-9";
+  erased.serial = "MOVED";
+  erased.verified_at = erased.released_at = at("2026-10-11T12:00:00Z");
+  erased.started_at = at("2026-10-11T11:00:00Z");
+  ASSERT_TRUE(CertificateChain(mirror_ + "/compute-9", key_named("compute-9"))
+                  .keep(erased.id, encode_certificate(erased))
+                  .ok());
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 2) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\"unerased_tenancies\": 1,"));
 }
 
 TEST_F(Mirror, NoMirrorIsSaid) {

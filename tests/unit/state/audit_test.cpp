@@ -192,12 +192,14 @@ TEST_F(AuditTest, EntriesStandInTheChainOfTheCertificates) {
   ASSERT_TRUE(chain().keep(id_of(1), certificate_text(1)).ok());
   keep_audit(entry(AuditEvent::tenancy_seen, "b", 100));
   EXPECT_THAT(problems(), IsEmpty());
-  const auto events = drive_events(folder_);
-  ASSERT_TRUE(events.ok());
-  ASSERT_EQ(events->size(), 4U);
-  EXPECT_EQ((*events)[2].kind, Kind::erasure);
-  EXPECT_EQ((*events)[2].drive, "S1");
-  EXPECT_EQ((*events)[3].sequence, 4U);
+  const auto told = drive_events(folder_);
+  ASSERT_TRUE(told.ok());
+  EXPECT_THAT(told->with_unproven, IsEmpty());
+  const auto& events = told->proven;
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[2].kind, Kind::erasure);
+  EXPECT_EQ(events[2].drive, "S1");
+  EXPECT_EQ(events[3].sequence, 4U);
   // The same twice, as a crash makes it: kept once.
   keep_audit(entry(AuditEvent::tenancy_seen, "b", 100));
   EXPECT_EQ(list_chain(folder_)->files.size(), 4U);

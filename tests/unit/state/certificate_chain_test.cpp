@@ -249,15 +249,34 @@ TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
   forge_endorsement(leaked, next.public_key());
   forge(next, id_of(4), certificate_text(4));
   const std::vector<PublicKey> both = {leaked.public_key(), next.public_key()};
-  EXPECT_THAT(check_chain(folder_, both)->void_entries, IsEmpty());
+  EXPECT_THAT(check_chain(folder_, both)->doubted.revoked, IsEmpty());
   forge_revocation(next, leaked.public_key().id(), 2);
   const auto listing = list_chain(folder_);
   const auto report = check_chain(folder_, both);
-  EXPECT_THAT(report->void_entries, ElementsAre(listing->files[1].name, listing->files[2].name));
-  const auto events = drive_events(folder_, report->void_entries);
-  ASSERT_EQ(events->size(), 2U);
-  EXPECT_EQ((*events)[0].sequence, 1U);
-  EXPECT_EQ((*events)[1].sequence, 4U);
+  EXPECT_THAT(report->doubted.revoked, ElementsAre(listing->files[1].name, listing->files[2].name));
+  const auto events = drive_events(folder_, report->doubted)->proven;
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].sequence, 1U);
+  EXPECT_EQ(events[1].sequence, 4U);
+}
+
+// Whoever may write the folder adds one by a key of his own, and a copy of another.
+TEST_F(ChainTest, WhatNoKnownKeySignedIsToldApart) {
+  keep(2);
+  const std::string second = list_chain(folder_)->files[1].name;
+  forge(key_named("stranger"), id_of(3), certificate_text(3));
+  const std::vector<PublicKey> keys = {SigningKey::load_or_create(key_path_)->public_key()};
+  const auto told = [&](const std::vector<PublicKey>& by) {
+    const auto events = drive_events(folder_, check_chain(folder_, by)->doubted);
+    return std::pair(events->proven.size(), events->with_unproven.size());
+  };
+  EXPECT_EQ(told(keys), std::pair(2UL, 3UL));
+  EXPECT_EQ(told({}), std::pair(0UL, 3UL)) << "without a key";
+  std::filesystem::remove(folder_ + "/" + list_chain(folder_)->files[2].name);
+  std::string copy = second;
+  copy.replace(0, copy.find('-'), std::string(copy.find('-') - 1, '0') + "3");
+  std::filesystem::copy_file(folder_ + "/" + second, folder_ + "/" + copy);
+  EXPECT_EQ(told(keys), std::pair(2UL, 3UL)) << "a copy in another's place";
 }
 
 // Who has a key that leaked could say that the first tenancy was of another drive.
@@ -275,10 +294,9 @@ TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
     ASSERT_TRUE(chain().keep(made.id, encode_audit(made), SealedKind::audit).ok());
     names.push_back(list_chain(folder_)->files.back().name);
   };
-  const auto drives = [&](const std::set<std::string>& void_entries) {
+  const auto drives = [&](const std::set<std::string>& revoked) {
     std::vector<std::string> found;
-    const auto events = drive_events(folder_, void_entries);
-    for (const DriveEvent& event : *events) {
+    for (const DriveEvent& event : drive_events(folder_, {revoked, {}})->proven) {
       found.push_back(event.drive + (event.is_void ? ", void" : ""));
     }
     return found;
@@ -289,7 +307,7 @@ TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
   say(AuditEvent::tenancy_seen, "two", "S1");
   EXPECT_THAT(drives({}), ElementsAre("ANOTHER", "S1"));
   EXPECT_THAT(drives({names[1]}), ElementsAre("S1", "S1"));
-  EXPECT_EQ(find_missing_erasures(*drive_events(folder_, {names[1]})).size(), 1U);
+  EXPECT_EQ(find_missing_erasures(*drive_events(folder_, {{names[1]}, {}})).size(), 1U);
   EXPECT_THAT(drives({names[2]}), ElementsAre("ANOTHER", "S1, void"));
 }
 

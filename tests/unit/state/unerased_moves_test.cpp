@@ -6,6 +6,9 @@
 namespace reclaim {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
 using Kind = DriveEvent::Kind;
 using Events = std::vector<DriveEvent>;
 
@@ -20,7 +23,7 @@ struct Case {
   std::vector<std::string> found;  // "CHAIN/SEQUENCE to CHAIN/SEQUENCE"
 };
 
-std::vector<std::string> moves_of(const std::vector<Events>& chains) {
+std::vector<std::string> moves_of(const std::vector<DriveEvents>& chains) {
   std::vector<std::string> found;
   for (const UnerasedMove& it : find_unerased_moves(chains)) {
     found.push_back(std::to_string(it.from) + "/" + std::to_string(it.missing.tenancy.sequence) +
@@ -31,7 +34,11 @@ std::vector<std::string> moves_of(const std::vector<Events>& chains) {
 }
 
 void expect_found(const std::vector<Case>& cases) {
-  for (const Case& each : cases) EXPECT_EQ(moves_of(each.chains), each.found) << each.name;
+  for (const Case& each : cases) {
+    std::vector<DriveEvents> proven;
+    for (const Events& events : each.chains) proven.push_back({events, {}});
+    EXPECT_EQ(moves_of(proven), each.found) << each.name;
+  }
 }
 
 TEST(UnerasedMoves, ADriveIsErasedOnOneOfTheTwoHosts) {
@@ -92,6 +99,39 @@ TEST(UnerasedMoves, ASerialOfTwoModelsIsOfTwoDrives) {
        {of_m, {at(Kind::erasure, "y", 4, "N")}, of_any},
        {"0/3 to 2/5"}},
   });
+}
+
+// Whoever may write a copy of a chain puts it there.
+TEST(UnerasedMoves, WhatIsNotProvenHidesNothing) {
+  const Events of_a = {at(Kind::erasure, "x", 1, "M"), at(Kind::tenancy, "a", 2)};
+  const DriveEvents chain_a{of_a, {}};
+  const DriveEvents chain_b{{at(Kind::tenancy, "b", 6)}, {}};
+  const auto with = [](Events events, const Events& unproven) {
+    DriveEvents told{events, std::move(events)};
+    told.with_unproven.insert(told.with_unproven.end(), unproven.begin(), unproven.end());
+    return told;
+  };
+  const DriveEvents erased{{}, {at(Kind::erasure, "", 4)}};
+  EXPECT_THAT(moves_of({chain_a, erased, chain_b}), ElementsAre("0/2 to 2/6"));
+  const DriveEvents erased_there = with(of_a, {at(Kind::erasure, "a", 4)});
+  EXPECT_THAT(moves_of({erased_there, chain_b}), ElementsAre("0/2 to 1/6"));
+  const DriveEvents another_model{{at(Kind::tenancy, "b", 6)},
+                                  {at(Kind::erasure, "y", 4, "N"), at(Kind::tenancy, "b", 6)}};
+  EXPECT_THAT(moves_of({chain_a, another_model}), ElementsAre("0/2 to 1/6"));
+  const DriveEvents a_tenancy{{}, {at(Kind::tenancy, "c", 4)}};
+  EXPECT_THAT(moves_of({chain_a, a_tenancy, chain_b}),
+              ElementsAre("0/2 to 1/4", "0/2 to 2/6", "1/4 to 2/6"));
+  const DriveEvents only_unproven{{}, {at(Kind::tenancy, "a", 2), at(Kind::erasure, "a", 4)}};
+  EXPECT_THAT(moves_of({only_unproven, chain_b}), IsEmpty());
+
+  const Events handed_on = {at(Kind::tenancy, "a", 1), at(Kind::tenancy, "b", 3)};
+  const auto missing = find_missing_erasures(with(handed_on, {at(Kind::erasure, "a", 2)}));
+  ASSERT_EQ(missing.size(), 1U);
+  EXPECT_TRUE(missing[0].is_proven);
+  const auto more = find_missing_erasures(with(handed_on, {at(Kind::tenancy, "c", 4)}));
+  ASSERT_EQ(more.size(), 2U);
+  EXPECT_FALSE(more[1].is_proven);
+  EXPECT_EQ(more[1].next.instance, "c");
 }
 
 }  // namespace
