@@ -158,7 +158,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
     if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
   };
   const auto save = [this, next, why, saved, trigger = device.persisted ? "noted" : "first_seen"] {
-    writer_.save_note(next, trigger, why, next.held ? "held by an operator" : next.waiting_for,
+    writer_.save_note(next, trigger, why, next.waiting_for.empty() && next.held ? "held by an operator" : next.waiting_for,
                       IfUnsaved::given_up, saved);
   };
   // An entry that matches it since a tenant got it: it is ours now, and dirty.

@@ -194,7 +194,7 @@ bool assess_own(Assessment& out, const Record& record, const LedgerEntry& ledger
 }
 
 void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
-                   const Sighting& sighting, const HostView& host) {
+                   const Sighting& sighting, const HostView& host, WallMs now) {
   if (record.stage == Stage::allocated) {
     out.trigger = Trigger::dirty_seen;
     if (!sighting.followed_by.empty()) out.facts.migration = sighting.followed_by;
@@ -211,7 +211,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     return;
   }
   if (record.handed_over && hold != Hold::dirty &&
-      doubt_of_hold(record, ledger, sighting).empty() &&
+      doubt_of_hold(record, ledger, sighting, now).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;
     out.unsure = hold == Hold::unknown;  // until its counters are read, it is not told as clean
@@ -222,7 +222,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       may_have_had_a_tenant(record.rest, sighting)) {
     return assess_failed_build(out, record, host);
   }
-  const std::string doubt = doubt_of_hold(record, ledger, sighting);
+  const std::string doubt = doubt_of_hold(record, ledger, sighting, now);
   switch (hold) {
     case Hold::held:
       out.held = true;
@@ -341,7 +341,7 @@ std::string gone_entry(const Sighting& sighting) {
 
 // Exactly one provider stands for the drive, and it was read.
 void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
-                const Sighting& sighting, const HostView& host) {
+                const Sighting& sighting, const HostView& host, WallMs now) {
   const placement::ProviderView& view = *sighting.view;
   out.held = false;
   out.facts.provider = view.uuid;
@@ -356,7 +356,7 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   } else if (base.stage == Stage::available && sighting.drive && !sighting.drive->guest.empty()) {
     assess_guest(out, view, sighting.drive->guest);
   } else if (view.burned()) {
-    assess_burned(out, base, ledger, sighting, host);
+    assess_burned(out, base, ledger, sighting, host, now);
   } else {
     Record known = base;
     known.rest = last_rest(base, ledger);
@@ -367,7 +367,8 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
     const bool moved = may_have_had_a_tenant(last_rest(base, ledger), sighting) ||
                        may_be_reserved_again(base, view);
     const bool asked = moved && (out.unsure || is_in_question(base, sighting));
-    if (!asked) out.rest = rest_of(sighting);
+    const bool late = out.unsure && may_be_written_late(base, ledger, sighting, now);
+    if (!asked && !late) out.rest = rest_of(sighting);
   }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }

@@ -9,6 +9,10 @@ namespace reclaim {
 
 namespace {
 
+// Nova's tracker looks at a host once a minute ([DEFAULT] update_resources_interval), a loaded one
+// later.
+constexpr std::int64_t kLateWriteMs = 10LL * 60 * 1000;
+
 // What the ledger says of the drive under another address does not end a hold that was recognised
 // at this one: it stays reserved, and is cleaned when the hold is over.
 bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sighting& sighting) {
@@ -65,8 +69,19 @@ Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting
                                                                                 : Hold::dirty;
 }
 
+bool may_be_written_late(const Record& record, const LedgerEntry* ledger, const Sighting& sighting,
+                         WallMs now) {
+  const Rest rest = last_rest(record, ledger);
+  if (record.flow != Flow::nova || rest.generation < 0 || rest.reserved ||
+      rest.provider != sighting.view->uuid || !sighting.view->burned()) {
+    return false;
+  }
+  // As long as it is in doubt, its rest stays that of its release.
+  return record.held || now.ms - record.certificate_at.ms <= kLateWriteMs;
+}
+
 std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
-                          const Sighting& sighting) {
+                          const Sighting& sighting, WallMs now) {
   if (sighting.holder || missed_tenancy(record, sighting)) {
     const bool binds = sighting.holder.has_value();
     return fmt::format(
@@ -83,6 +98,10 @@ std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
   if (may_have_had_a_tenant(last_rest(record, ledger), sighting)) {
     return "reserved, and its provider was written to more often than by one hand, so that an "
            "instance may have had it unseen";
+  }
+  if (may_be_written_late(record, ledger, sighting, now)) {
+    return "reserved minutes after its release, and Nova may have written what it had read before "
+           "that";
   }
   return {};
 }

@@ -34,9 +34,15 @@ enum class Hold : std::uint8_t { held, dirty, unknown };
 [[nodiscard]] Hold cyborg_hold(const Record& record, const LedgerEntry* ledger,
                                const Sighting& sighting);
 
+// Nova may write once more what it had read of a device before its release, within minutes, and
+// reserves it so: by one write, as an operator does. A reservation that was first seen so soon
+// after a release stays one of which nobody knows whose it is. `sighting` has a view.
+[[nodiscard]] bool may_be_written_late(const Record& record, const LedgerEntry* ledger,
+                                       const Sighting& sighting, WallMs now);
+
 // Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
 // nothing speaks against it.
 [[nodiscard]] std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
-                                        const Sighting& sighting);
+                                        const Sighting& sighting, WallMs now);
 
 }  // namespace reclaim

@@ -506,8 +506,13 @@ unit_mutant(generations_tell_nothing conductor handlers/survey/unseen.cpp
 unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.cpp
   */FailedBuild.BehindAHold*
   "a device whose build failed after a hold stays reserved, and nothing says why"
-  [[  const std::string doubt = doubt_of_hold(record, ledger, sighting);]]
-  [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting) : "";]])
+  [[  const std::string doubt = doubt_of_hold(record, ledger, sighting, now);]]
+  [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting, now) : "";]])
+unit_mutant(late_writes_are_holds conductor handlers/survey/admission.cpp
+  */LateWrite.*
+  "what Nova reserved again after a release is told as an operator's hold, for ever"
+  [[    const bool late = out.unsure && may_be_written_late(base, ledger, sighting, now);]]
+  [[    const bool late = false;]])
 unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
   "a drive that was left to Cyborg's agent stays reserved, silent, when Redis loses its record"
   [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])

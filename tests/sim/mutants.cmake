@@ -350,7 +350,7 @@ sim_lives_mutant(heard_of_at_any_time handlers/survey/heard.cpp
 sim_unwatched_mutant(handed_over_is_had_by_nobody handlers/survey/admission.cpp
   "Cyborg's agent is told that a drive is clean which a tenant had since it was cleaned"
   [[hold != Hold::dirty &&
-      doubt_of_hold(record, ledger, sighting).empty() &&]] [[hold != Hold::dirty &&]])
+      doubt_of_hold(record, ledger, sighting, now).empty() &&]] [[hold != Hold::dirty &&]])
 
 # What is sent faster than a survey looks.
 sim_floods_mutant(given_back_into_maintenance handlers/conductor/own_reservation.cpp

@@ -1,0 +1,98 @@
+// Nova's tracker writes what it read of a device before its release, once more after it: by one
+// write, as an operator's hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::StartsWith;
+
+struct LateWrite : ::testing::TestWithParam<bool> {  // whether the drive is managed
+  void SetUp() override {
+    WorldOptions options;
+    options.scripted = true;
+    world.emplace(options);
+    world->slots[0].managed = GetParam();
+    if (!GetParam()) world->drive().home = world->drive().driver = "vfio-pci";
+    world->start_worker();
+    world->pass(kMinuteMs);
+    world->tenancy_begins();
+    world->kick({0});
+    world->pass(kMinuteMs);
+    world->tenancy_ends();
+    world->drive().driver = world->drive().home;
+    world->kick({0});
+    for (int minute = 0; minute < 60 && world->record().stage != Stage::available; ++minute) {
+      world->pass(kMinuteMs);
+    }
+    ASSERT_EQ(world->record().stage, Stage::available);
+    ASSERT_EQ(world->provider().inventory.reserved, 0);
+  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
+
+  void reserve() {
+    world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+    world->pass(2 * kMinuteMs);
+  }
+  void expect_in_doubt() {
+    EXPECT_TRUE(world->record().held);
+    EXPECT_EQ(world->provider().inventory.reserved, 1);
+    EXPECT_THAT(world->record().waiting_for, StartsWith("reserved minutes after its release"));
+    EXPECT_THAT(world->record().waiting_for, EndsWith(kCleanInDoubt));
+  }
+  std::optional<World> world;
+};
+
+TEST_P(LateWrite, RightAfterAReleaseIsTakenForAHoldInDoubtUntilAnOperatorEndsIt) {
+  reserve();
+  expect_in_doubt();
+  world->kill_worker();
+  world->start_worker();
+  world->pass(kHourMs);
+  expect_in_doubt();
+  EXPECT_EQ(world->erases, 1U);
+
+  Order order;
+  order.order = "clean";
+  order.address = to_string(world->slots[0].address);
+  order.who = "alice@controller-1";
+  order.request_id = "req-1";
+  order.issued_at = world->scheduler.now().wall;
+  order.id = std::to_string(order.issued_at.ms) + "-0";
+  order.mac = world->order_code;
+  world->conductor->take(order);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
+TEST_P(LateWrite, HoursAfterAReleaseIsAnOperators) {
+  world->pass(kHourMs);
+  reserve();
+  EXPECT_TRUE(world->record().held);
+  EXPECT_EQ(world->record().waiting_for, "");
+  world->pass(kHourMs);
+  EXPECT_EQ(world->record().waiting_for, "");
+}
+
+TEST_P(LateWrite, ThatWasAnOperatorsAfterAllEndsWhenHeUnReservesIt) {
+  reserve();
+  expect_in_doubt();
+  world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_FALSE(world->record().held);
+  EXPECT_EQ(world->record().waiting_for, "");
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Managed, LateWrite, ::testing::Bool());
+
+}  // namespace
+}  // namespace reclaim::sim
