@@ -1,5 +1,5 @@
-"""A small cloud of real services: Keystone, Placement, Nova with its fake driver, Cyborg, RabbitMQ,
-Redis and MariaDB, all on loopback, and Reclaim beside them on an emulated host."""
+"""A small cloud of real services: Keystone, Placement, Nova with a fake driver, RabbitMQ, Redis and
+MariaDB, all on loopback, and Reclaim beside them on emulated hosts. A suite derives its own."""
 import json
 import os
 import signal
@@ -19,10 +19,8 @@ import mariadb  # noqa: E402
 import openstack_api as api  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-HOST = "compute-1"
-NOVA, CYBORG, IMAGES = ("http://127.0.0.1:%d" % port for port in (8774, 6666, 9292))
-ADDRESSES = ["0000:0%d:00.0" % number for number in (1, 2, 3, 4)]
-UNMANAGED = ADDRESSES[3]
+NOVA, IMAGES = ("http://127.0.0.1:%d" % port for port in (8774, 9292))
+SURVEY_S = 30
 READY_S = 300  # a service that starts on a busy machine
 
 LOGIN = """\
@@ -39,9 +37,7 @@ region_name = RegionOne
 NOVA_CONF = """\
 [DEFAULT]
 transport_url = {transport_url}
-host = compute-1
 my_ip = 127.0.0.1
-compute_driver = fake.FakeDriver
 state_path = {folder}/nova
 log_dir = {folder}/logs
 use_stderr = false
@@ -63,7 +59,7 @@ driver = messagingv2
 [notifications]
 notification_format = both
 [compute]
-# Cyborg's providers come and go below the node's.
+# What another has changed below the node's provider is seen at once.
 resource_provider_association_refresh = 5
 [vnc]
 enabled = false
@@ -74,8 +70,6 @@ endpoint_override = {images}
 {nova_login}
 [placement]
 {nova_login}
-[cyborg]
-{nova_login}
 [service_user]
 send_service_user_token = true
 {nova_login}
@@ -83,50 +77,6 @@ send_service_user_token = true
 service_token_roles = service
 service_token_roles_required = true
 {nova_login}
-"""
-
-CYBORG_CONF = """\
-[DEFAULT]
-transport_url = {transport_url}
-host = compute-1
-log_file = {folder}/logs/{service}.log
-state_path = {folder}/cyborg
-use_stderr = false
-periodic_interval = 5
-[api]
-api_paste_config = /etc/cyborg/api-paste.ini
-[agent]
-# The driver that ships; the suite can let it hide a drive (altered_driver.py).
-enabled_drivers = reclaim_altered
-resource_provider_name = compute-1
-[database]
-connection = {cyborg}
-[oslo_concurrency]
-lock_path = {folder}/cyborg
-[reclaim]
-socket = {folder}/agent.sock
-report_file = {folder}/cyborg/reclaim-reported.json
-[placement]
-{cyborg_login}
-[nova]
-{cyborg_login}
-[service_user]
-send_service_user_token = true
-{cyborg_login}
-[keystone_authtoken]
-service_token_roles = service
-service_token_roles_required = true
-{cyborg_login}
-"""
-
-# The rest is e2e/worker.py's.
-RECLAIM_CONF = """\
-[oslo_messaging_notifications]
-[cyborg]
-enabled = true
-{reclaim_login}
-[agent_door]
-socket = {folder}/agent.sock
 """
 
 
@@ -135,12 +85,29 @@ def call(method, url, body=None, token=None, version=None):
 
 
 class Cloud:
+    """A suite's class says which hosts there are and what they have (ADDRESSES), adds to nova.conf
+    (NOVA_MORE), has one file beside it for each process that differs, and says what its workers are
+    told (drives, worker_settings, RECLAIM_CONF)."""
+
+    ADDRESSES = {}  # host: [PCI addresses]
+    DATABASES = ["nova_api", "nova", "nova_cell0"]
+    USERS = ["nova", "reclaim"]
+    ENDPOINTS = [("compute", NOVA + "/v2.1"), ("image", IMAGES), ("network", IMAGES)]
+    NOVA_MORE = ""
+    COMPUTE = "nova.cmd.compute"  # the module of nova-compute
+    RECLAIM_CONF = ""  # the rest is e2e/worker.py's
+
     def __init__(self, folder, said):
         self.folder, self.said = folder, said
         self.services = Services(os.path.join(folder, "services"))
         self.processes = {}
+        self.hosts, self.workers = {}, {}
+        self.host_names = {address: name for name, addresses in self.ADDRESSES.items()
+                           for address in addresses}
+        self.computes = ["nova-" + name for name in self.ADDRESSES]
+        self.provider_addresses = {}
         self.token_since, self._token = 0.0, None
-        for name in ("logs", "nova", "nova/lock", "cyborg"):
+        for name in ("logs", "nova", "nova/lock"):
             os.makedirs(os.path.join(folder, name), exist_ok=True)
 
     # Starting
@@ -150,30 +117,26 @@ class Cloud:
         self.values = dict(self.services.endpoints, folder=self.folder, images=IMAGES,
                            transport_url=self.services.transport_url())
         self.database_folder = self.services.path("openstack")
-        for name in ("nova_api", "nova", "nova_cell0", "cyborg"):
+        for name in self.DATABASES:
             mariadb.execute(self.database_folder, None, "CREATE DATABASE " + name)
             self.values[name] = mariadb.url(self.database_folder, name)
-        for user in ("nova", "cyborg", "reclaim"):
+        for user in self.USERS:
             self.values[user + "_login"] = LOGIN.format(user=user, **self.values)
         self.add_users()
-        self.write("nova.conf", NOVA_CONF)
+        self.write("nova.conf", NOVA_CONF + self.NOVA_MORE)
         with open("/etc/nova/api-paste.ini", encoding="utf-8") as file:
             self.write_text("api-paste.ini", file.read())
-        for service in ("api", "conductor", "agent"):
-            self.write("cyborg-%s.conf" % service, CYBORG_CONF, service="cyborg-" + service)
-        self.add_altered_driver()
-        self.change_report()
+        self.write_files()
         self.make_tables()
         self.said("tables and users")
-        self.start_stand_ins()
+        self.launch("images-and-ports", [os.path.join(HERE, "serve.py"), "images-and-ports",
+                                         "9292"])
+        wait_until_it_answers(IMAGES + "/", self.processes["images-and-ports"], "its log", READY_S)
         self.start_nova()
         self.said("Nova")
-        for name in ("cyborg-api", "cyborg-conductor"):
-            self.start_service(name)
-        self.said("Cyborg")
-        self.start_reclaim()
-        self.said("Reclaim")
-        self.start_service("cyborg-agent")
+
+    def write_files(self):
+        """What a suite's own processes need before they start."""
 
     def write(self, name, text, **more):
         self.write_text(name, text.format(**{**self.values, **more}))
@@ -184,44 +147,26 @@ class Cloud:
                   encoding="utf-8") as file:
             file.write(text)
 
+    def replace(self, name, body):
+        """For who may read it at any moment."""
+        self.write_text(name + ".new", json.dumps(body))
+        os.replace(os.path.join(self.folder, name + ".new"), os.path.join(self.folder, name))
+
     def add_users(self):
         auth_url = self.values["auth_url"]
         token, _ = api.log_in(auth_url, "admin", self.values["admin_password"], "admin")
-        keystone = api.Keystone(auth_url, token)
-        project = keystone.find("project", "service")
-        user = keystone.make("user", name="cyborg", domain_id="default",
-                             password=self.values["service_password"])
-        for role in ("admin", "service"):
-            keystone.grant(project, user, keystone.find("role", role))
-        for kind, url in (("compute", NOVA + "/v2.1"), ("accelerator", CYBORG + "/v2"),
-                          ("image", IMAGES), ("network", IMAGES)):
-            service = keystone.make("service", type=kind, name=kind)
+        self.keystone = api.Keystone(auth_url, token)
+        for kind, url in self.ENDPOINTS:
+            service = self.keystone.make("service", type=kind, name=kind)
             for interface in ("internal", "public", "admin"):
-                keystone.make("endpoint", interface=interface, region="RegionOne",
-                              service_id=service, url=url)
-
-    def add_altered_driver(self):
-        """A package whose entry point is altered_driver.py."""
-        folder = "driver/reclaim_altered-1.dist-info"
-        os.makedirs(os.path.join(self.folder, folder))
-        self.write_text(folder + "/METADATA",
-                        "Metadata-Version: 2.1\nName: reclaim-altered\nVersion: 1\n")
-        self.write_text(folder + "/entry_points.txt", "[cyborg.accelerator.driver]\n"
-                        "reclaim_altered = altered_driver:AlteredDriver\n")
-
-    def change_report(self, hidden=(), rc=None):
-        """What the agent reports from now on: without the hidden, with other classes."""
-        name = "cyborg/reclaim-reported.json.changes"
-        self.write_text(name + ".new", json.dumps({"hidden": list(hidden), "rc": rc or {}}))
-        os.replace(os.path.join(self.folder, name + ".new"), os.path.join(self.folder, name))
+                self.keystone.make("endpoint", interface=interface, region="RegionOne",
+                                   service_id=service, url=url)
 
     def make_tables(self):
         cell0 = self.values["nova_cell0"]
         for words in (["api_db", "sync"], ["cell_v2", "map_cell0", "--database_connection", cell0],
                       ["db", "sync"], ["cell_v2", "create_cell", "--name", "cell1"]):
             self.nova_manage(*words)
-        self.run([PYTHON, "-c", "from cyborg.cmd.dbsync import main; main()", "--config-file",
-                  os.path.join(self.folder, "cyborg-api.conf"), "upgrade"])
 
     def nova_manage(self, *words):
         self.run([PYTHON, "-c", "import sys; from nova.cmd.manage import main; sys.exit(main())",
@@ -235,43 +180,43 @@ class Cloud:
                                                         (done.stderr + done.stdout)[-3000:]))
         return done.stdout
 
-    def start_stand_ins(self):
-        self.launch("images-and-ports", [os.path.join(HERE, "serve.py"), "images-and-ports",
-                                         "9292"])
-        wait_until_it_answers(IMAGES + "/", self.processes["images-and-ports"], "its log", READY_S)
-
     def start_nova(self):
-        names = ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api")
+        names = ["nova-conductor", "nova-scheduler", *self.computes, "nova-api"]
         for name in names:
             self.start_service(name)
         self.wait_until_it_is_up("nova-api")
-        node = wait_until(lambda: self.services.placement().provider(HOST),
-                          "nova-compute has a provider", READY_S)
+
+        def up(host):
+            # As systemd would: one that could not log in while all began at once.
+            for name in names:
+                if self.processes[name].poll() is not None:
+                    self.said(name + " had ended, and is started again")
+                    self.start_service(name)
+            return self.services.placement().provider(host)
+        for host in self.ADDRESSES:
+            wait_until(lambda name=host: up(name), "nova-compute has the provider " + host, READY_S)
         self.nova_manage("cell_v2", "discover_hosts")
-        # As systemd would: one that could not log in while all began at once.
-        for name in names:
-            if self.processes[name].poll() is not None:
-                self.said(name + " had ended, and is started again")
-                self.start_service(name)
-        # The fake driver keeps its node's UUID in no file, where libvirt's has compute_id.
-        self.compute_id = node["uuid"]
 
     def start_service(self, name):
-        project, service = name.split("-")
-        if service == "api":
-            port, config = (("8774", self.folder) if project == "nova" else
-                            ("6666", os.path.join(self.folder, "cyborg-api.conf")))
-            command = [os.path.join(HERE, "serve.py"), name, port, config]
-        else:
-            config = "nova.conf" if project == "nova" else name + ".conf"
-            command = [PYTHON, "-c",
-                       "import sys; from %s.cmd.%s import main; sys.exit(main())" %
-                       (project, service), "--config-file", os.path.join(self.folder, config)]
-        self.launch(name, command)
+        """Of Nova; a suite's own are its own to start."""
+        if name == "nova-api":
+            self.launch(name, [os.path.join(HERE, "serve.py"), name, "8774", self.folder])
+            return
+        own = os.path.join(self.folder, name + ".conf")
+        files = [os.path.join(self.folder, "nova.conf"), *([own] if os.path.exists(own) else [])]
+        self.launch_main(name, self.COMPUTE if name in self.computes else
+                         "nova.cmd." + name.split("-")[1], files)
+
+    def launch_main(self, name, module, files):
+        self.launch(name, [PYTHON, "-c", "import sys; from %s import main; sys.exit(main())" %
+                           module, "--log-file", self.log(name),
+                           *[word for path in files for word in ("--config-file", path)]])
+
+    def url_of(self, name):
+        return {"nova-api": NOVA}[name] + "/"
 
     def wait_until_it_is_up(self, name):
-        url = {"nova-api": NOVA, "cyborg-api": CYBORG}[name] + "/"
-        wait_until_it_answers(url, self.processes[name], self.log(name), READY_S)
+        wait_until_it_answers(self.url_of(name), self.processes[name], self.log(name), READY_S)
 
     def launch(self, name, command):
         path = [HERE, os.path.join(self.folder, "driver")]
@@ -286,49 +231,74 @@ class Cloud:
 
     # Reclaim
 
-    def start_reclaim(self):
-        drives = ["address=%s,serial=LIVE%d,size=32M,duration_ms=1500" % (address, number)
-                  for number, address in enumerate(ADDRESSES, 1)]
-        # A product of its own, and so a resource class and a flavor of its own.
-        drives[3] += ",device=0xa80b,driver=vfio-pci"
-        self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives)
-        for number, address in enumerate(ADDRESSES, 1):
-            self.host.fill(address, number)
-        self.host.write("var/lib/nova/compute_id", self.compute_id)
-        self.worker = Worker(
-            Programs(), self.services, self.host, HOST, os.path.join(self.folder, "reclaim"),
-            survey_s=30,
-            device_spec='{"product_id": "a80a"}\n'
-                        'device_spec = {"product_id": "a80b", "managed": "false"}')
-        self.worker.write_config(RECLAIM_CONF.format(**self.values))
-        self.worker.as_operator().install()
-        self.worker.start()
-        # They come with a partition table, so that an operator's word is needed.
-        for number, address in enumerate(ADDRESSES, 1):
-            wait_until(lambda at=address: "not registered" in
-                       self.worker.field(at, "waiting_for"), address + " is looked at", READY_S)
-            named = ("--serial", "LIVE%d" % number) if address == UNMANAGED else ()
-            self.reclaim("device", "set", address, "--enrol", *named)
+    def drive(self, address):
+        """As the emulator takes it: a number of its own is the serial's."""
+        number = list(self.host_names).index(address) + 1
+        return "address=%s,serial=LIVE%d,size=32M,duration_ms=1500" % (address, number)
+
+    def start_worker(self, name, **settings):
+        """On an emulated host that has the node's UUID."""
+        host = EmulatedHost(Programs(), os.path.join(self.folder, name),
+                            [self.drive(address) for address in self.ADDRESSES[name]])
+        # The fake driver keeps its node's UUID in no file, where libvirt's has compute_id.
+        host.write("var/lib/nova/compute_id", self.services.placement().provider(name)["uuid"])
+        worker = Worker(Programs(), self.services, host, name,
+                        os.path.join(self.folder, "reclaim-" + name), survey_s=SURVEY_S, **settings)
+        worker.write_config(self.RECLAIM_CONF.format(**self.values))
+        worker.as_operator().install()
+        self.hosts[name], self.workers[name] = host, worker
+        self.prepare(name)
+        worker.start()
+
+    def prepare(self, name):
+        """The drives of a host before its worker starts."""
+
+    def host_of(self, address):
+        return self.hosts[self.host_names[address]]
+
+    def worker_of(self, address):
+        return self.workers[self.host_names[address]]
+
+    def reclaim(self, command, verb, address, *words):
+        """An operator's command about a device."""
+        code, out, err = self.worker_of(address).command(command, verb, address, *words)
+        if code != 0:
+            raise AssertionError("reclaim %s %s: %s" % (command, verb, err))
+        return out
+
+    def dirty(self, address, seed):
+        """Whether any of a tenant's bytes is there, seen from outside."""
+        return self.host_of(address).digest(address, seed)["tenant_blocks_kept"] != "0"
 
     # Stopping
 
     def end(self, name, how=signal.SIGTERM):
         """Stops or kills a service of ours; a stop that hangs is a failure."""
-        process = self.worker.process if name == "reclaim" else self.processes[name]
+        process = self.process(name)
         process.send_signal(how)
         process.wait(120)
 
+    def process(self, name):
+        """`reclaim` is the worker of the first host, `reclaim HOST` that of another."""
+        worker = self.worker_named(name)
+        return worker.process if worker else self.processes[name]
+
+    def worker_named(self, name):
+        word, _, host = name.partition(" ")
+        return self.workers[host or next(iter(self.ADDRESSES))] if word == "reclaim" else None
+
     def restart(self, name):
-        if name == "reclaim":
-            self.worker.start()
+        worker = self.worker_named(name)
+        if worker:
+            worker.start()
             return
         self.start_service(name)
         if name.endswith("-api"):
             self.wait_until_it_is_up(name)
 
     def stop(self):
-        if hasattr(self, "worker"):
-            self.worker.kill()
+        for worker in self.workers.values():
+            worker.kill()
         for process in self.processes.values():
             process.kill()
         for process in self.processes.values():
@@ -345,38 +315,12 @@ class Cloud:
     def nova(self, method, path, body=None):
         return call(method, NOVA + "/v2.1" + path, body, self.token(), "compute 2.90")
 
-    def cyborg(self, method, path, body=None):
-        return call(method, CYBORG + "/v2" + path, body, self.token(), "accelerator 2.3")
-
-    def openstack(self, *words):
-        """The command as an operator types it."""
-        values = self.services.endpoints
-        done = subprocess.run(
-            ["openstack", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            check=False, timeout=300, env={
-                **os.environ, "OS_AUTH_URL": values["auth_url"], "OS_USERNAME": "admin",
-                "OS_PASSWORD": values["admin_password"], "OS_PROJECT_NAME": "admin",
-                "OS_USER_DOMAIN_NAME": "Default", "OS_PROJECT_DOMAIN_NAME": "Default",
-                "OS_REGION_NAME": "RegionOne", "OS_IDENTITY_API_VERSION": "3"})
-        if done.returncode != 0:
-            raise AssertionError("openstack %s: %s" % (" ".join(words), done.stderr[-2000:]))
-        return done.stdout
-
-    def reclaim(self, *words):
-        code, out, err = self.worker.command(*words)
-        if code != 0:
-            raise AssertionError("reclaim %s: %s" % (" ".join(words), err))
-        return out
-
-    def host_driver(self, address):
-        """Of the PCI function, as sysfs has it."""
-        return os.path.basename(os.readlink(os.path.join(
-            self.host.root, "sys/bus/pci/devices", address, "driver")))
-
-    def leak_is_told(self, address):
-        """What `reclaim device show` says of a leaked ARQ; empty: nothing."""
-        text = json.dumps(json.loads(self.reclaim("device", "show", address, "-f", "json")))
-        return text if "leak" in text else ""
+    def make_flavor(self, name, **extra_specs):
+        self.nova("POST", "/flavors", {"flavor": {
+            "name": name, "id": name, "ram": 64, "vcpus": 1, "disk": 0}})
+        self.nova("POST", "/flavors/%s/os-extra_specs" % name,
+                  {"extra_specs": {key.replace("__", ":"): value
+                                   for key, value in extra_specs.items()}})
 
     def server_is_gone(self, uuid):
         try:
@@ -387,17 +331,21 @@ class Cloud:
                 return True
             raise
 
-    def delete_arq(self, uuid):
-        """A bound ARQ is deleted only with a service token, as Nova has one."""
-        token = self.services.token("nova")
-        api.call("DELETE", CYBORG + "/v2/accelerator_requests?arqs=" + uuid, None, token,
-                 "accelerator 2.3", service_token=token)
-
     # Placement
 
     def provider(self, address):
-        found = self.services.placement().provider("%s_%s" % (HOST, address))
+        found = self.services.placement().provider(
+            "%s_%s" % (self.host_names[address], address.upper()))
         return found["uuid"] if found else None
+
+    def address_of(self, provider):
+        """None: it is no drive's. Of one that was made anew, too: Nova's names end with it."""
+        if provider not in self.provider_addresses:
+            name = self.services.placement().call(
+                "GET", "/resource_providers/" + provider)["name"]
+            address = name.rpartition("_")[2].lower()
+            self.provider_addresses[provider] = address if address in self.host_names else None
+        return self.provider_addresses[provider]
 
     def reserved(self, address):
         """None while it has no provider, or no inventory."""

@@ -1,6 +1,4 @@
 """A server with a drive, from its boot until the drive is given back."""
-import time
-
 import cloud  # noqa: F401  (puts what the end-to-end tests share on the path)
 import openstack_api as api
 from serve_ids import IMAGE
@@ -14,12 +12,14 @@ class Boot(AssertionError):
 
 
 class Life:
-    """Each stage has `begin`, which asks, and `wait`, which sees it done."""
+    """Each stage has `begin`, which asks, and `wait`, which sees it done. A suite's own says how a
+    server's device is found: `find_address`, None while it has none."""
 
     STAGES = ("boot", "take", "write", "delete", "erase", "return")
 
-    def __init__(self, cloud, watcher, flavor, seed):
-        self.cloud, self.watcher, self.flavor, self.seed = cloud, watcher, flavor, seed
+    def __init__(self, cloud, watcher, seed, flavor="nvme", **wishes):
+        self.cloud, self.watcher, self.seed = cloud, watcher, seed
+        self.flavor, self.wishes = flavor, wishes
         self.server = self.address = None
         self.remedies = []
 
@@ -29,22 +29,34 @@ class Life:
     def wait(self, stage):
         getattr(self, "wait_" + stage)()
 
-    def run(self, until="return"):
-        for stage in self.STAGES[:self.STAGES.index(until) + 1]:
+    def run(self, until="return", since="boot"):
+        for stage in self.STAGES[self.STAGES.index(since):self.STAGES.index(until) + 1]:
             self.begin(stage)
             self.wait(stage)
         return self
+
+    def field(self, name):
+        """Of the device's record."""
+        return self.cloud.worker_of(self.address).field(self.address, name)
+
+    def remedy(self, what):
+        if what not in self.remedies:
+            self.remedies.append(what)
 
     # boot
 
     def begin_boot(self):
         body = {"server": {"name": "live", "imageRef": IMAGE, "flavorRef": self.flavor,
-                           "networks": "none"}}
+                           "networks": "none", **self.wishes}}
         self.server = self.cloud.nova("POST", "/servers", body)["server"]["id"]
+
+    def shown(self):
+        """The server as Nova shows it."""
+        return self.cloud.nova("GET", "/servers/" + self.server)["server"]
 
     def status(self):
         try:
-            return self.cloud.nova("GET", "/servers/" + self.server)["server"]["status"]
+            return self.shown()["status"]
         except api.HttpError as error:
             if error.status == 404:
                 return "gone"
@@ -53,48 +65,21 @@ class Life:
     def wait_boot(self):
         wait_until(lambda: self.status() in ("ACTIVE", "ERROR"), "the server is built", LONG_S)
         if self.status() == "ERROR":
-            fault = self.cloud.nova("GET", "/servers/" + self.server)["server"].get("fault", {})
-            raise Boot(fault.get("message", "ERROR without a fault"))
-
-    def boot_patiently(self, tries=8):
-        """With an operator's remedy where Nova or Cyborg was not there: delete, and boot again."""
-        for number in range(tries):
-            try:
-                if number or not self.server:
-                    self.begin_boot()
-                self.wait_boot()
-                return
-            except Boot as problem:
-                self.remedy("booted again")
-                self.last_problem = problem
-                self.delete_server()
-                self.delete_leaked()
-                time.sleep(2 * number)
-        raise AssertionError("not booted in %d tries: %s" % (tries, self.last_problem))
-
-    def remedy(self, what):
-        if what not in self.remedies:
-            self.remedies.append(what)
+            raise Boot(self.shown().get("fault", {}).get("message", "ERROR without a fault"))
 
     # take
 
-    def arq(self):
-        found = self.cloud.cyborg("GET", "/accelerator_requests?instance=" + self.server)["arqs"]
-        return found[0] if found else None
-
     def wait_take(self):
-        info = wait_until(lambda: (self.arq() or {}).get("attach_handle_info"), "an ARQ is bound",
-                          LONG_S)
-        self.address = "%s:%s:%s.%s" % tuple(info[name] for name in (
-            "domain", "bus", "device", "function"))
-        self.cloud.worker.wait_field(self.address, "device_state", "allocated", LONG_S)
+        self.address = wait_until(self.find_address, "the server has a device", LONG_S)
+        self.cloud.worker_of(self.address).wait_field(self.address, "device_state", "allocated",
+                                                      LONG_S)
         wait_until(lambda: self.cloud.reserved(self.address) == 1,
                    "%s is reserved while it is allocated" % self.address, LONG_S)
 
     # write
 
     def wait_write(self):
-        self.cloud.host.fill(self.address, self.seed)
+        self.cloud.host_of(self.address).fill(self.address, self.seed)
         self.watcher.wrote(self.address, self.seed)
 
     # delete
@@ -110,34 +95,21 @@ class Life:
             self.begin_delete()
         self.wait_delete()
 
-    def leaked(self):
-        """ARQs that Cyborg keeps for servers that are gone."""
-        return [arq for arq in self.cloud.cyborg("GET", "/accelerator_requests")["arqs"]
-                if arq["instance_uuid"] and self.cloud.server_is_gone(arq["instance_uuid"])]
-
-    def delete_leaked(self):
-        for arq in self.leaked():
-            self.cloud.delete_arq(arq["uuid"])
-            self.remedy("leaked ARQ deleted")
-
     # erase and return
 
     def wait_erase(self):
-        def on_its_way():
-            state = self.cloud.worker.field(self.address, "device_state")
-            return state in ("cleaning", "available", "error")
-        wait_until(on_its_way, "%s is being cleaned" % self.address, LONG_S)
+        wait_until(lambda: self.field("device_state") in ("cleaning", "available", "error"),
+                   "%s is being cleaned" % self.address, LONG_S)
 
     def wait_return(self):
         def ended():
-            state = self.cloud.worker.field(self.address, "device_state")
-            if state == "error" and "interrupted" in self.cloud.worker.field(self.address,
-                                                                            "last_error"):
+            state = self.field("device_state")
+            if state == "error" and "interrupted" in self.field("last_error"):
                 self.remedy("cleaned by an operator")
                 self.cloud.reclaim("device", "clean", self.address)
-                wait_until(lambda: self.cloud.worker.field(self.address, "device_state") != "error",
-                           "the order is taken", LONG_S)
+                wait_until(lambda: self.field("device_state") != "error", "the order is taken",
+                           LONG_S)
             return state == "available" and self.address in self.watcher.offered()
         wait_until(ended, "%s is given back" % self.address, LONG_S)
-        kept = self.cloud.host.digest(self.address, self.seed)["tenant_blocks_kept"]
-        assert kept == "0", "%s is on offer with %s blocks of its tenant" % (self.address, kept)
+        assert not self.cloud.dirty(self.address, self.seed), (
+            "%s is on offer with blocks of its tenant" % self.address)

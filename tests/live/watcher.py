@@ -9,13 +9,13 @@ PERIOD_S = 0.1
 
 
 class Watcher:
-    """`still_dirty(address, seed)` looks at the drive, from outside."""
+    """Of the devices of some resource classes. The cloud says whose provider it is, and looks at
+    the drive, from outside."""
 
-    def __init__(self, url, token_of, still_dirty):
-        self.url, self.token_of, self.still_dirty = url, token_of, still_dirty
+    def __init__(self, cloud, classes):
+        self.cloud, self.classes = cloud, set(classes)
+        self.url = cloud.services.endpoints["placement_url"]
         self.lock = threading.Lock()
-        self.providers = {}    # uuid: address
-        self.classes = set()
         self.dirty = {}        # address: seed of what a tenant has written there
         self.open = {}         # address: since when it is on offer while dirty
         self.windows = []      # (address, seconds), closed
@@ -48,16 +48,14 @@ class Watcher:
         for name in sorted(self.classes):
             try:
                 body = api.call("GET", "%s/allocation_candidates?resources=%s:1" %
-                                (self.url, name), None, self.token_of(), "1.29")[1]
+                                (self.url, name), None, self.cloud.token(), "1.29")[1]
             except api.HttpError as error:
                 if error.status == 400:  # a class that does not exist yet
                     continue
                 raise
-            found |= {self.providers[uuid] for uuid in body["provider_summaries"]
-                      if uuid in self.providers and any(
-                          uuid in request["allocations"]
-                          for request in body["allocation_requests"])}
-        return found
+            found |= {self.cloud.address_of(uuid) for request in body["allocation_requests"]
+                      for uuid in request["allocations"]}
+        return found - {None}
 
     def run(self):
         while not self.ended.wait(PERIOD_S):
@@ -75,7 +73,7 @@ class Watcher:
                     if address in self.open:
                         self.windows.append((address, now - self.open.pop(address)))
                 elif address not in self.open:
-                    if self.still_dirty(address, self.dirty[address]):
+                    if self.cloud.dirty(address, self.dirty[address]):
                         self.open[address] = now
                     else:
                         del self.dirty[address]
