@@ -6,7 +6,7 @@
   serve.py images-and-ports PORT
 
 The last is the least of Glance and Neutron that Nova's fake driver asks for: one image without
-content, and no ports.
+content, which every snapshot is too, and no ports.
 """
 import json
 import os
@@ -31,7 +31,7 @@ def images_and_ports(environ, start_response):
         # Nova takes what the schema does not name for a property of the image's owner.
         body = {"name": "image", "properties": {name: {} for name in IMAGE_FIELDS},
                 "additionalProperties": {"type": "string"}}
-    elif path.startswith("/v2/images/"):
+    elif path.startswith("/v2/images/") or environ["REQUEST_METHOD"] == "POST":
         body = IMAGE_FIELDS
     elif path == "/v2/images":
         body = {"images": [IMAGE_FIELDS]}
