@@ -509,7 +509,7 @@ unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.c
   [[  const std::string doubt = doubt_of_hold(record, ledger, sighting, now);]]
   [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting, now) : "";]])
 unit_mutant(late_writes_are_holds conductor handlers/survey/admission.cpp
-  */LateWrite.*
+  */ReservedLate.*
   "what Nova reserved again after a release is told as an operator's hold, for ever"
   [[    const bool late = out.unsure && may_be_written_late(base, ledger, sighting, now);]]
   [[    const bool late = false;]])

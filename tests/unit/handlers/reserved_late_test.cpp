@@ -12,7 +12,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::StartsWith;
 
-struct LateWrite : ::testing::TestWithParam<bool> {  // whether the drive is managed
+struct ReservedLate : ::testing::TestWithParam<bool> {  // whether the drive is managed
   void SetUp() override {
     WorldOptions options;
     options.scripted = true;
@@ -48,7 +48,7 @@ struct LateWrite : ::testing::TestWithParam<bool> {  // whether the drive is man
   std::optional<World> world;
 };
 
-TEST_P(LateWrite, RightAfterAReleaseIsTakenForAHoldInDoubtUntilAnOperatorEndsIt) {
+TEST_P(ReservedLate, RightAfterAReleaseIsTakenForAHoldInDoubtUntilAnOperatorEndsIt) {
   reserve();
   expect_in_doubt();
   world->kill_worker();
@@ -72,7 +72,7 @@ TEST_P(LateWrite, RightAfterAReleaseIsTakenForAHoldInDoubtUntilAnOperatorEndsIt)
   EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
 
-TEST_P(LateWrite, HoursAfterAReleaseIsAnOperators) {
+TEST_P(ReservedLate, HoursAfterAReleaseIsAnOperators) {
   world->pass(kHourMs);
   reserve();
   EXPECT_TRUE(world->record().held);
@@ -81,7 +81,7 @@ TEST_P(LateWrite, HoursAfterAReleaseIsAnOperators) {
   EXPECT_EQ(world->record().waiting_for, "");
 }
 
-TEST_P(LateWrite, ThatWasAnOperatorsAfterAllEndsWhenHeUnReservesIt) {
+TEST_P(ReservedLate, ThatWasAnOperatorsAfterAllEndsWhenHeUnReservesIt) {
   reserve();
   expect_in_doubt();
   world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
@@ -92,7 +92,7 @@ TEST_P(LateWrite, ThatWasAnOperatorsAfterAllEndsWhenHeUnReservesIt) {
   EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Managed, LateWrite, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Managed, ReservedLate, ::testing::Bool());
 
 }  // namespace
 }  // namespace reclaim::sim
