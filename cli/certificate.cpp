@@ -141,8 +141,10 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
   if (!events.ok()) return events.error();
   for (const MissingErasure& each : find_missing_erasures(*events)) {
     verdicts.unerased(each.tenancy.drive,
-                      fmt::format("no erasure between the tenancy of {} and that of {}",
-                                  in_words(each.tenancy), in_words(each.next)));
+                      fmt::format("no erasure between the tenancy of {} and that of {}{}",
+                                  in_words(each.tenancy), in_words(each.next),
+                                  each.is_proven ? "" : "; only with entries that no known key "
+                                                        "signed"));
   }
   return Ok{};
 }

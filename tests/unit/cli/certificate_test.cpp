@@ -239,6 +239,31 @@ TEST_F(CertificateCommands, AVoidCertificateIsNoErasure) {
   EXPECT_THAT(out_.str(), HasSubstr("instance three, by a key that proves nothing there)"));
 }
 
+// Whoever may write the folder adds one by a key of his own.
+TEST_F(CertificateCommands, WhatNoKnownKeySignedIsNoErasure) {
+  const SigningKey ours = *SigningKey::load_or_create(key_path_);
+  const auto see = [&](const SigningKey& by, const std::string& instance, std::int64_t at_ms) {
+    AuditEntry entry;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = "S1";
+    entry.instance = instance;
+    entry.at = WallMs{at_ms};
+    entry = identified(entry);
+    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
+  };
+  fs::create_directory(folder_);
+  see(ours, "one", 1'763'630'000'000);
+  forge(key_named("stranger"), id_of(1), certificate_text(1));
+  see(ours, "two", 1'763'650'000'000);
+  EXPECT_EQ(verify(), 1);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("S1 UNERASED no erasure between the tenancy of entry 1 "),
+                                HasSubstr("instance two)\n")));
+  see(key_named("stranger"), "three", 1'763'660'000'000);
+  EXPECT_EQ(verify(), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("instance three); only with entries that no known key signed"));
+}
+
 TEST_F(CertificateCommands, WhatIsANumberAndTheBeginningOfAnIdIsNeither) {
   Certificate one = *decode_certificate(certificate_text(1));
   one.id = "0002" + one.id.substr(4);
