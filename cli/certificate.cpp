@@ -143,8 +143,9 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
     verdicts.unerased(each.tenancy.drive,
                       fmt::format("no erasure between the tenancy of {} and that of {}{}",
                                   in_words(each.tenancy), in_words(each.next),
-                                  each.is_proven ? "" : "; only with entries that no known key "
-                                                        "signed"));
+                                  each.is_proven ? ""
+                                                 : "; only with entries that no known key "
+                                                   "signed"));
   }
   return Ok{};
 }

@@ -158,8 +158,10 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
     if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
   };
   const auto save = [this, next, why, saved, trigger = device.persisted ? "noted" : "first_seen"] {
-    writer_.save_note(next, trigger, why, next.waiting_for.empty() && next.held ? "held by an operator" : next.waiting_for,
-                      IfUnsaved::given_up, saved);
+    writer_.save_note(
+        next, trigger, why,
+        next.waiting_for.empty() && next.held ? "held by an operator" : next.waiting_for,
+        IfUnsaved::given_up, saved);
   };
   // An entry that matches it since a tenant got it: it is ours now, and dirty.
   if (device.record.cleanable() || !next.cleanable() || next.stage == Stage::available) {

@@ -192,11 +192,11 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
 // Empty, or why not.
 std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts facts) {
   const PciAddress address = device.record.address;
-  // Who issued it knew nothing of the error, which may be an operator's abort. The clock may have
-  // been set back since.
+  // Who issued it knew nothing of the error, which may be an operator's abort, or of the
+  // reservation, which may be an operator's hold. The clock may have been set back since.
   const WallMs since = device.record.stage_since;
-  if (device.record.stage == Stage::error && issued_at < since &&
-      since <= context_.ports.clock.now().wall) {
+  const bool is_late = issued_at < since && since <= context_.ports.clock.now().wall;
+  if (device.record.stage == Stage::error && is_late) {
     return "it came into error after the order was issued, or the clocks differ: look why, and "
            "issue it again";
   }
@@ -205,6 +205,10 @@ std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts fa
   // One in the pool is clean, unless nobody can tell why it is reserved.
   if (at_rest && !assessor_.is_unsure(address)) {
     return "it is available, and nothing says that it is not clean";
+  }
+  if (at_rest && is_late) {
+    return "it came into the pool after the order was issued, or the clocks differ: look why it is "
+           "reserved, and issue it again";
   }
   if (at_rest) facts.last_free = assessor_.last_free(device.record);
   // While an instance has it, an ARQ that is let go would be missed when that is gone.

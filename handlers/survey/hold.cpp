@@ -80,8 +80,8 @@ bool may_be_written_late(const Record& record, const LedgerEntry* ledger, const 
   return record.held || now.ms - record.certificate_at.ms <= kLateWriteMs;
 }
 
-std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
-                          const Sighting& sighting, WallMs now) {
+std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting,
+                          WallMs now) {
   if (sighting.holder || missed_tenancy(record, sighting)) {
     const bool binds = sighting.holder.has_value();
     return fmt::format(

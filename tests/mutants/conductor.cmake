@@ -539,7 +539,11 @@ unit_mutant(copied_requests_count conductor handlers/conductor/device_orders.cpp
 unit_mutant(errors_yield_to_earlier_orders conductor handlers/conductor/device_orders.cpp
   Orders.AnErrorThat*
   "a service's login cleans what an operator has aborted, and it goes back into the pool"
-  [[device.record.stage == Stage::error && issued_at < since]] [[false && issued_at < since]])
+  [[device.record.stage == Stage::error && is_late]] [[false && is_late]])
+unit_mutant(releases_are_known_before_they_are conductor handlers/conductor/device_orders.cpp
+  */ReservedLate.*
+  "an order that was issued before a release ends a hold that an operator made after it"
+  [[at_rest && is_late]] [[false && is_late]])
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])

@@ -45,6 +45,20 @@ struct ReservedLate : ::testing::TestWithParam<bool> {  // whether the drive is 
     EXPECT_THAT(world->record().waiting_for, StartsWith("reserved minutes after its release"));
     EXPECT_THAT(world->record().waiting_for, EndsWith(kCleanInDoubt));
   }
+  // What an operator is told who issued it at that time.
+  std::string clean_of(WallMs issued_at) {
+    Order order;
+    order.order = "clean";
+    order.address = to_string(world->slots[0].address);
+    order.who = "alice@controller-1";
+    order.request_id = "req-" + std::to_string(issued_at.ms);
+    order.issued_at = issued_at;
+    order.id = std::to_string(issued_at.ms) + "-0";
+    order.mac = world->order_code;
+    world->conductor->take(order);
+    world->pass(kHourMs);
+    return world->store.order_answers.at(order.request_id);
+  }
   std::optional<World> world;
 };
 
@@ -57,16 +71,11 @@ TEST_P(ReservedLate, RightAfterAReleaseIsTakenForAHoldInDoubtUntilAnOperatorEnds
   expect_in_doubt();
   EXPECT_EQ(world->erases, 1U);
 
-  Order order;
-  order.order = "clean";
-  order.address = to_string(world->slots[0].address);
-  order.who = "alice@controller-1";
-  order.request_id = "req-1";
-  order.issued_at = world->scheduler.now().wall;
-  order.id = std::to_string(order.issued_at.ms) + "-0";
-  order.mac = world->order_code;
-  world->conductor->take(order);
-  world->pass(kHourMs);
+  const WallMs released = world->record().certificate_at;
+  EXPECT_THAT(clean_of(WallMs{released.ms - 1}),
+              StartsWith("it came into the pool after the order"));
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(clean_of(world->scheduler.now().wall), "");
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
