@@ -55,7 +55,7 @@ void Admissions::try_admit(const PciAddress& address) {
     return context_.post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
   }
   if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
-  // What an operator said is in the ledger before it does in the record.
+  // The ledger has what an operator said before the record does.
   Record decided = device.record;
   const auto remembered = context_.ports.ledger.entries().find(address);
   if (remembered != context_.ports.ledger.entries().end()) {
@@ -76,7 +76,7 @@ void Admissions::try_admit(const PciAddress& address) {
     Assessment refused;
     refused.waiting_for = plan.error().what;
     refused.awaits_operator = refused.waiting_for == kCleanedManually;
-    // What has just come up may pass within seconds: a driver that is being bound.
+    // A refusal that has just come up may pass within seconds: a driver that is being bound.
     if (refused.waiting_for != device.record.waiting_for) context_.want_survey(kMayPassSoonMs);
     return annotate(address, refused);
   }
@@ -179,7 +179,7 @@ std::size_t Admissions::busy_count() const {
       }));
 }
 
-// Since its record was loaded, or written, the ledger may have learnt that it was on offer.
+// The ledger may have learnt that the device was on offer since its record was loaded, or written.
 void Admissions::forget_earlier_life(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (!knows_erase(context_.on_ledger(device.record.address), device.record,

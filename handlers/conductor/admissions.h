@@ -37,7 +37,7 @@ class Admissions final {
         audits_(audits),
         maintenance_begins_(std::move(maintenance_begins)) {}
 
-  // What the survey going on saw: the next admission decides on it, and only one does.
+  // Keeps what the survey going on saw: the next admission decides on it, and only one does.
   void see(const PciAddress& address, const Sighting& sighting) {
     waiting_[address].sighting = sighting;
   }
@@ -49,7 +49,7 @@ class Admissions final {
   void provider_moved(const PciAddress& address, const placement::ProviderView& view);
 
   void try_admit(const PciAddress& address);
-  // What a survey, or a refusal, adds to a record without moving it.
+  // Adds what a survey, or a refusal, says to the record without moving it.
   void annotate(const PciAddress& address, const Assessment& assessment);
   // A drive that waits for one is surveyed again.
   void thread_is_free();
@@ -62,7 +62,7 @@ class Admissions final {
   // Its record has moved.
   void moved(const PciAddress& address) { waiting_[address].admitting = false; }
 
-  // What the admission decided on, for the recheck; once.
+  // Hands over the provider that the admission decided on, for the recheck; once.
   [[nodiscard]] std::optional<placement::ProviderView> take_admitted_view(
       const PciAddress& address) {
     return std::exchange(waiting_[address].admitted_view, std::nullopt);

@@ -10,7 +10,7 @@
 namespace reclaim {
 namespace {
 
-// What is on its way to the record may say otherwise.
+// True if nothing is on its way to the record that may say otherwise.
 bool is_settled(const Device& device) {
   return !device.saving && device.inbox.empty() && !device.in_work && device.persisted &&
          !device.quarantined && device.record.damage.empty();

@@ -1,5 +1,5 @@
-// What the conductor knows of this host's drives, in the words in which Cyborg's agent is told.
-// Reads only. Thread: the loop's.
+// Tells what the conductor knows of this host's drives, in the words of Cyborg's agent. Reads only.
+// Thread: the loop's.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace reclaim {
 
-// Of each drive of Cyborg's that a device_spec entry matches, by address.
+// One entry for each drive of Cyborg's that a device_spec entry matches, by address.
 [[nodiscard]] std::vector<ReportedDrive> agent_report(const ConductorContext& context,
                                                       const Assessor& assessor,
                                                       const DriveClaims& claims);

@@ -1,4 +1,4 @@
-// What binds a device of Cyborg's: ARQs by notification and from Cyborg's API, kept in the host's
+// The ARQs that bind devices of Cyborg's, by notification and from Cyborg's API, kept in the host's
 // book of ARQs. None of it carries authority to touch a drive; all of it can keep one from being
 // touched or given back.
 #pragma once
@@ -21,8 +21,8 @@ class ArqDesk final {
   ArqDesk(const ConductorContext& context, ArqBook& book, CyborgWatch& cyborg)
       : context_(context), book_(book), cyborg_(cyborg) {}
 
-  // Which devices an ARQ may bind: those on record, and those that this survey is about to assess
-  // for the first time. Before one has gone through, anything may be here.
+  // Tells the book which devices an ARQ may bind: those on record, and those that this survey is
+  // about to assess for the first time. Before one has gone through, anything may be here.
   void know_devices(const Survey& survey);
   // There may be something here that an accelerator request could bind.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
@@ -30,7 +30,7 @@ class ArqDesk final {
   // Whoever got a device that is being cleaned must not lose what he writes to it. At the release
   // itself the last look, or the next survey, finds it.
   void stop_what_is_bound();
-  // Of a device that Placement showed free when its cleaning began, and since.
+  // The ARQ that binds a device which Placement showed free when its cleaning began, and since.
   [[nodiscard]] std::optional<Arq> binding_of(const Record& record) const;
   // Before a device is touched or given back: `next`, unless Cyborg's API or an ARQ speaks against
   // it for the record of `epoch`; then that is the answer. `maintaining` is called instead where
@@ -40,9 +40,9 @@ class ArqDesk final {
                      std::function<void()> next);
   // Heard of since its cleaning was decided on: the answer is given, and nothing more is begun.
   bool is_bound_meanwhile(const PciAddress& address, std::uint64_t epoch);
-  // What is known of Cyborg's side, into what a survey saw.
+  // Fills in what is known of Cyborg's side of what a survey saw.
   void fill_in(Sighting& sighting, const Record* record);
-  // What changed in the book goes to Redis. With each survey again, until it is there.
+  // Saves in Redis what changed in the book. With each survey again, until it is there.
   void save();
   // Redis may have lost what was written.
   void compare();

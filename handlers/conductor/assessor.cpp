@@ -15,7 +15,8 @@
 namespace reclaim {
 namespace {
 
-// Not clean, and the conductor is not about to read or write its provider by itself.
+// True if the device is not clean, and the conductor is not about to read or write its provider by
+// itself.
 bool is_left_to_others(const Record& record) {
   const Stage stage = record.stage;
   return record.cleanable() &&
@@ -31,7 +32,8 @@ bool changes_nothing(const Assessment& assessment) {
          assessment.alarm.empty();
 }
 
-// By the configuration of today, or by that in which it was ours.
+// True if the device is cleaned by steps, by the configuration of today or by that in which it was
+// ours.
 bool is_by_steps(const Sighting& sighting, const LedgerEntry* entry, const Record& record) {
   return sighting.by_steps || record.by_steps || (entry != nullptr && entry->by_steps);
 }
@@ -115,7 +117,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   if (listed_now) context_.want_survey(kLookAgainMs);
 }
 
-// Which ARQ the tenancy is of, and what that says of libvirt's managed mode.
+// Notes which ARQ the tenancy is of, and what that says of libvirt's managed mode.
 void Assessor::note_arq(Assessment& assessment, const Record& record,
                         const Sighting& sighting) const {
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
@@ -271,7 +273,8 @@ void Assessor::register_drive(const Sighting& sighting) {
   registration_.begin(device->record, drive);
 }
 
-// Whether the drive is the one on record, and the ledger's line that speaks of it; null: none does.
+// Finds out whether the drive is the one on record, and the ledger's line that speaks of it; null:
+// none does.
 const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* record) const {
   const auto& remembered = context_.ports.ledger.entries();
   sighting.standing = standing_of(sighting, record, remembered, context_.survey.seen_drives,
@@ -286,7 +289,7 @@ const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* rec
   return line;
 }
 
-// Which other device a switch of Cyborg's hit cannot be told; that it missed its own can.
+// Nobody can tell which other device a switch of Cyborg's hit; that it missed its own can be told.
 void Assessor::know_of_switches(Sighting& sighting) {
   const bool astray = is_disable_astray(sighting);
   if (astray && !std::exchange(seen_[sighting.address].disable_astray, astray)) {
@@ -302,7 +305,8 @@ void Assessor::know_of_switches(Sighting& sighting) {
   });
 }
 
-// Since when another consumer than the one on record has it, of which it is not known whose it is.
+// Notes since when another consumer than the one on record has it, of which it is not known whose
+// it is.
 void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
   Seen& here = seen_[sighting.address];
   if (record.stage != Stage::allocated || !sighting.view) return here.followed_by.clear();
@@ -316,7 +320,7 @@ void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
     here.followed_since = context_.ports.clock.now().mono;
     context_.want_survey(kMoveMs);
   }
-  // What this survey was told is of its beginning, or later.
+  // This survey was told of that consumer's beginning, or of something later.
   sighting.followed_for_ms = context_.survey.began.ms - here.followed_since.ms;
 }
 

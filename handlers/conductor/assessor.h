@@ -1,5 +1,5 @@
-// What a survey's sighting means for one device: its record, its reservation, its admission. What
-// goes towards safety is done at once; all else goes through the inbox.
+// Draws from a survey's sighting what it means for one device: its record, its reservation, its
+// admission. What goes towards safety is done at once; all else goes through the inbox.
 #pragma once
 
 #include <algorithm>
@@ -83,12 +83,13 @@ class Assessor final {
   // Its record has moved.
   void moved(const PciAddress& address) { seen_[address].unsure = false; }
 
-  // What entries match is to be seen again: they were replaced.
+  // Forgets that each device was surveyed: the entries were replaced, and what they match is to be
+  // seen again.
   void forget_surveys() {
     for (auto& [address, seen] : seen_) seen.surveyed = false;
   }
 
-  // Since this worker started, and since its configuration was read again.
+  // True if a survey saw it since this worker started, and since its configuration was read again.
   [[nodiscard]] bool is_surveyed(const PciAddress& address) const { return seen(address).surveyed; }
   // A device_spec entry matches what the last survey saw there.
   [[nodiscard]] bool is_listed(const PciAddress& address) const { return seen(address).listed; }
@@ -104,7 +105,7 @@ class Assessor final {
     return std::max(seen(record.address).look.free_at, record.stage_since);
   }
 
-  // What the close watch looks at between two surveys: what is not clean.
+  // The devices that are not clean: the close watch looks at them between two surveys.
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   // It saw one of them un-reserved, by whoever's hand: that is reserved, and told as what a survey
   // sees.

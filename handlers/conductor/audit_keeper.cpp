@@ -39,7 +39,7 @@ void AuditKeeper::keep_or_count(const PciAddress& address, const AuditEntry& ent
   const Kind kind{address, entry.event};
   const MonoMs now = context_.ports.clock.now().mono;
   Minute& minute = minutes_.try_emplace(kind, Minute{now}).first->second;
-  // That of one that is counted ends with its timer.
+  // The minute of a kind that is counted ends with its timer.
   if (!minute.is_counting && now.ms - minute.began.ms >= kMinuteMs) minute = Minute{now};
   if (minute.kept < kOfAKindMax) {
     minute.kept += 1;

@@ -31,7 +31,7 @@ class AuditKeeper final {
   void tell_all_counted();
 
  private:
-  // Of one kind of entry of one device, within a minute from the first.
+  // The entries of one kind of one device, within a minute from the first.
   struct Minute {
     MonoMs began;
     std::size_t kept = 0;

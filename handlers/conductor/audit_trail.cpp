@@ -16,7 +16,7 @@ bool tenancy_begins(const Record& before, const Update& update) {
   if (is_shown_at_last(before, update.record)) return true;
   const Trigger on = update.row->on;
   if (!begins_tenancy(on) && on != Trigger::released_taken) return false;
-  // What is in error is looked at again and again while an instance has it.
+  // A device in error is looked at again and again while an instance has it.
   return before.stage != Stage::error || before.instance != update.record.instance ||
          is_only_said(before) || before.tenancy_seen_at.ms == 0;
 }

@@ -1,4 +1,4 @@
-// What of a transition goes into the audit journal. Pure.
+// Tells which entries of the audit journal a transition makes. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace reclaim {
 
-// Of a tenancy that an accelerator request alone told of: Placement shows it now.
+// True if Placement now shows a tenancy that an accelerator request alone told of.
 [[nodiscard]] bool is_shown_at_last(const Record& before, const Record& after);
 
 // In their order; the erasure itself is told by its certificate. Nothing of a device that is not

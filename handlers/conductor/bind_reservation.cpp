@@ -5,7 +5,7 @@
 namespace reclaim {
 namespace {
 
-// What is only heard of an ARQ reserves nothing.
+// True if the device is bound. An ARQ that is only heard of reserves nothing.
 bool is_bound(const Sighting& sighting) {
   return !sighting.view->free() ||
          (sighting.holder && (sighting.holder->allocation_seen || sighting.holder->listed));

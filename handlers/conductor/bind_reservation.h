@@ -17,7 +17,8 @@ class BindReservation final {
                       "is no drive and is bound ([cyborg] reserve_all_types)",
                       "is no drive and is bound no more ([cyborg] reserve_all_types)"}) {}
 
-  // What a survey saw of a device on record. What is not done now is done after a later survey.
+  // Judges what a survey saw of a device on record. What is not done now is done after a later
+  // survey.
   void see(const Sighting& sighting, const Record& record);
 
  private:

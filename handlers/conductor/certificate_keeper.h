@@ -23,7 +23,7 @@ class CertificateKeeper final {
 
   void keep(const Record& record);
   [[nodiscard]] bool is_owed(const Record& record) const;
-  // What was kept need not be carried on by `record`.
+  // Takes from `record` a certificate that is kept already: it need not be carried on.
   void forget_kept(Record& record) const;
   // The record without the certificate that was kept since it was written, or nothing: it is as it
   // should be.

@@ -19,10 +19,10 @@
 namespace reclaim {
 namespace {
 
-// By which the findings have what the drive's health is when it was erased.
+// The findings have the drive's health at the verification by this name.
 const std::string kAfterErase = "nvme.verify";
 
-// Where the steps of the stage end: at the erase, or with the plan.
+// The step with which the steps of the stage end: the erase, or the last of the plan.
 std::size_t last_step_of(const Record& record) {
   return record.stage == Stage::preparing ? erase_index(record.plan) : record.plan.size();
 }
@@ -42,8 +42,8 @@ std::string why_not_returned(const std::string& retired, const std::vector<std::
 
 }  // namespace
 
-// What a step writes to the drive passes for a tenant's writes, should the release of an earlier
-// cleaning, which was not made, still be on the ledger.
+// A step's writes to the drive pass for a tenant's, should the release of an earlier cleaning,
+// which was not made, still be on the ledger.
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   const LedgerEntry* known = context_.on_ledger(address);
   const bool former = context_.record_of(address).stage == Stage::preparing && known != nullptr &&
@@ -156,8 +156,8 @@ void CleaningSteps::step_done(const PciAddress& address, std::uint64_t epoch, Fa
                   std::move(facts));
 }
 
-// What the steps before the erase found is in the ledger with its baseline; what those after it
-// find, before they count: a release rests on the ledger's word.
+// Keeps the findings in the ledger before they count, for a release rests on the ledger's word.
+// Those of the steps before the erase are there with the baseline.
 void CleaningSteps::note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts) {
   keep(
       address, epoch,
@@ -315,7 +315,7 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         }
         Facts facts = said(summary(*report));
         facts.verification = to_json(*report);
-        // What was verified, not what a tenant had left of it.
+        // The record has the capacity that was verified, not what a tenant had left of it.
         facts.capacity_bytes = report->capacity_bytes;
         if (!report->health.empty()) {
           facts.findings = with_findings(context_.record_of(address).findings, kAfterErase,
@@ -334,7 +334,8 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
               said("opal: the SID was blocked at enrolment and is not after the erase, so that a "
                    "tenant could own and lock the drive; clean the device again, which blocks it"));
         }
-        // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
+        // The enrolment is of a drive that Reclaim has just cleaned itself: its next tenant is
+        // measured by it.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
         if (left) facts.firmware = left->firmware_revision;  // which may have been put back
         const std::size_t next = erase_index(context_.record_of(address).plan) + 1;

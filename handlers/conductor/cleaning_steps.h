@@ -34,7 +34,7 @@ class CleaningSteps final {
   // with the first one.
   void run_step(const PciAddress& address, std::uint64_t epoch);
   void take_baseline(const PciAddress& address, std::uint64_t epoch);
-  // Whether the erase asked for next may be running since before a restart. Said before each.
+  // Tells, before each erase, whether the one asked for next may be running since before a restart.
   void adopt_next_erase(const PciAddress& address, bool adopting) { adopting_[address] = adopting; }
   void erase(const PciAddress& address, std::uint64_t epoch);
   void verify(const PciAddress& address, std::uint64_t epoch);

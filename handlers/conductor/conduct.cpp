@@ -43,7 +43,7 @@ bool Conductor::is_over(const PciAddress& address, const Event& event) const {
          devices_.at(address).record.stage == Stage::available && !assessor_.is_unsure(address);
 }
 
-// What is due for a device of which nothing is being saved.
+// Settles what is due for a device of which nothing is being saved.
 void Conductor::settle(const PciAddress& address) {
   const Device& device = devices_.at(address);
   if (!device.saving) settle_certificate(address);
@@ -181,7 +181,7 @@ void Conductor::finish(const PciAddress& address) {
   certificates_.keep(devices_.at(address).record);
 }
 
-// What an instance has, or had by its record; all where none is named.
+// Looks again at what an instance has, or had by its record; at all where none is named.
 void Conductor::look_again_at(const std::string& instance) {
   if (instance.empty()) return surveyor_.forget();
   surveyor_.doubt_consumer(instance);
@@ -190,8 +190,8 @@ void Conductor::look_again_at(const std::string& instance) {
   }
 }
 
-// Until the certificate is made: what waited for the worker comes after the survey that it starts
-// with, and some ends of a life are told after the allocation is gone.
+// Adds what is heard of until the certificate is made: what waited for the worker comes after the
+// survey that it starts with, and some ends of a life are told after the allocation is gone.
 void Conductor::add_heard(const PciAddress& address, Event& event) {
   const Record& record = devices_.at(address).record;
   if (record.unseen.until.ms == 0 || begins_tenancy(event.trigger)) return;
@@ -230,8 +230,8 @@ void Conductor::take(const Kick& kick) {
   }
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
   const bool told_again = is_told_again(kick);
-  // What such a message is about was freed before it was sent, or is freed without another one:
-  // later looks would find no more.
+  // The device that such a message is about was freed before it was sent, or is freed without
+  // another one: later looks would find no more.
   for (const int delay_s : names_no_host(kick) ? std::vector<int>{0} : kick.delays_s) {
     if (delay_s > 0) {
       want_survey(delay_s * 1000LL, kick.instance);
@@ -249,8 +249,9 @@ void Conductor::look_at_once(const Kick& kick, bool newly_begun) {
   schedule_.want_at_once();
 }
 
-// Who has the devices of an instance that is about to be deleted is to be on record while Placement
-// still says so. It is already; and a survey now would only put off the one that matters.
+// True if the message tells only that an instance is about to be deleted whose device is on record
+// with it already. That has to be on record while Placement still says so; a survey now would only
+// put off the one that matters.
 bool Conductor::says_nothing_new(const Kick& kick) const {
   if (event_of(kick.reason) != "instance.delete.start" || kick.instance.empty()) return false;
   return std::any_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {

@@ -207,7 +207,7 @@ void Conductor::load(std::function<void(Status)> started) {
   });
 }
 
-// What an earlier worker left of one device.
+// Takes over what an earlier worker left of one device.
 void Conductor::take_over(Record record) {
   const PciAddress address = record.address;
   const LedgerEntry* known = context_.on_ledger(address);
@@ -219,12 +219,12 @@ void Conductor::take_over(Record record) {
   if (known != nullptr && record.serial.empty()) record.serial = known->serial;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
   ledger_.set_dirty_durable(address, dirty && !device.quarantined);
-  // What is there may be of an earlier life: released since, and Redis has forgotten that, or
-  // somebody put it back. Another tenant's data may be on the drive by now.
+  // The record may be of an earlier life: the device was released since, and Redis has forgotten
+  // that, or somebody put it back. Another tenant's data may be on the drive by now.
   device.record = confirmed_by(known, std::move(record), policies_.digest);
   device.persisted = true;
   device.quarantined = false;
-  // What is in the pool, and clean for the ledger, has no release on its way.
+  // A device that is in the pool, and clean for the ledger, has no release on its way.
   fence_.need_first(address, device.record.stage != Stage::available ||
                                  (dirty && is_dirty_since(*known, device.record.certificate_at)));
   certificates_.keep(device.record);
@@ -343,7 +343,7 @@ void Conductor::look_around() {
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);
     if (!is_settled(device)) request.unsettled.insert(address);
-    // Until a claim is really given up, the drive's counters are told as they were when it began.
+    // The drive's counters are told as they were when a claim began, until it is really given up.
     if (is_busy(device.record.stage) || !claims_.is_open(address))
       epochs[address] = device.record.epoch;
     // The conductor reads a device in work itself; the periodic survey looks all the same, for an
@@ -425,7 +425,8 @@ void Conductor::quarantine(Device& device, const Record& damaged) {
   device.record = damaged;
 }
 
-// What is in quarantine may have been mended, or deleted; all else is compared with what is known.
+// Ends the quarantine of records that were mended, or deleted; all else is compared with what is
+// known.
 void Conductor::mend_store(const std::vector<Record>& stored) {
   std::vector<PciAddress> quarantined;
   for (const auto& [address, device] : devices_) {

@@ -65,9 +65,8 @@ struct ConductorCounters {
 class Conductor final {
  public:
   Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options);
-  // Which devices are ours and how they are cleaned, from now on, and a survey that goes by it.
-  // What is locked in stays. Of `options` only the order of the steps and who begins a cleaning
-  // count.
+  // Replaces what says which devices are ours and how they are cleaned, and surveys by it. What is
+  // locked in stays. Of `options` only the order of the steps and who begins a cleaning count.
   void replace_policies(ConductorPolicies policies, const ConductorOptions& options);
 
   // Loads the host's records, settles what an earlier worker left in the middle, surveys, and goes
@@ -89,13 +88,13 @@ class Conductor final {
 
   [[nodiscard]] std::vector<Record> records() const;
   [[nodiscard]] ConductorCounters counters() const;
-  // For Cyborg's agent.
+  // The drives as Cyborg's agent is told of them.
   [[nodiscard]] std::vector<ReportedDrive> drives_for_agent() const {
     return agent_report(context_, assessor_, claims_);
   }
   // A survey of this run went through: until then nothing is known of today.
   [[nodiscard]] bool has_looked() const { return survey_.gone_through && !survey_.not_ours; }
-  // What the heartbeat tells of queues that nobody reads.
+  // Tells the heartbeat of the queues that nobody reads.
   void tell_of_queues(std::vector<std::string> unread, WallMs since) {
     unread_queues_ = std::move(unread);
     unread_since_ = since;

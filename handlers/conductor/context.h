@@ -1,4 +1,4 @@
-// What the objects of the conductor share: its ports and options, a look at the records, and the
+// The objects of the conductor share this: its ports and options, a look at the records, and the
 // one place where an answer that comes too late is dropped.
 #pragma once
 
@@ -40,16 +40,16 @@ struct ConductorPolicies {
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
   Whitelist whitelist = nullptr;         // none: what is not a drive is nobody's business
-  // Whether an order for this host is authenticated (state/certificate/order_seal.h); none: no
+  // True if an order for this host is authenticated (state/certificate/order_seal.h); none: no
   // order is.
   std::function<bool(const Order& order)> order_fits;
   // Every order has to be ([security] order_key_file is set); else those that accept something.
   bool orders_are_sealed = false;
   // SHA-256, of a baseline.
   std::function<std::string(const std::string& text)> digest;
-  // Of PCI functions that are no drives; none: they are only shown.
+  // The policy of PCI functions that are no drives; none: they are only shown.
   DevicePolicyLookup function_policy = nullptr;
-  // Whether nobody else claims a drive that is to be registered; none: not asked.
+  // Ok if nobody else claims a drive that is to be registered; none: not asked.
   std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
       one_claimant = nullptr;
 };
@@ -72,7 +72,7 @@ class Stopping final {
   bool begun_ = false;
 };
 
-// What the survey going on, or the last one, says of the host as a whole.
+// The host as a whole, as the survey going on, or the last one, shows it.
 struct LastSurvey {
   HostView host;
   MonoMs began;
@@ -87,7 +87,7 @@ struct LastSurvey {
 // After something moved: until the survey that tells what.
 inline constexpr std::int64_t kLookAgainMs = 1'000;
 
-// Of one conductor, and alive as long as it is.
+// The context of one conductor. It is alive as long as the conductor is.
 struct ConductorContext {
   const ConductorPorts& ports;
   const ConductorPolicies& policies;
@@ -96,23 +96,24 @@ struct ConductorContext {
   const DeviceTable& devices;
   const LastSurvey& survey;
   std::function<void(std::int64_t delay_ms)> want_survey;
-  // The same at once, and its provider is read whatever is remembered of it.
+  // Surveys the device at once, and reads its provider whatever is remembered of it.
   std::function<void(const PciAddress& address)> look_afresh;
   // To the device's inbox.
   std::function<void(const PciAddress& address, Event event)> post;
-  // How long to wait before something is tried again for the device: doubled with each call, until
-  // a record of it is saved.
+  // Tells how long to wait before something is tried again for the device: doubled with each call,
+  // until a record of it is saved.
   std::function<std::int64_t(const PciAddress& address)> backoff;
 
-  // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
+  // The record of a device that the conductor knows: it forgets none, so that an answer finds its
+  // record.
   [[nodiscard]] const Record& record_of(const PciAddress& address) const {
     return devices.at(address).record;
   }
-  // Whether it is ours, by what was decided on: a record that lets it go counts though it is not
-  // durable yet.
+  // True if the device is ours by what was decided on: a record that lets it go counts though it is
+  // not durable yet.
   [[nodiscard]] bool stays_ours(const PciAddress& address) const;
-  // What came of an effect that the record of `epoch` asked for. The reducer drops it when the
-  // device went on without it.
+  // Posts what came of an effect that the record of `epoch` asked for. The reducer drops it when
+  // the device went on without it.
   void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
               Facts facts = {}) const {
     post(address, Event{trigger, epoch, std::move(facts)});

@@ -5,7 +5,7 @@
 namespace reclaim {
 namespace {
 
-// What is Cyborg's waits this long for its API; a later answer counts for the next survey.
+// Cyborg's devices wait this long for its API; a later answer counts for the next survey.
 constexpr std::int64_t kCyborgWaitMs = 3'000;
 // Nova allocates before it binds and unbinds before it deallocates, each within seconds; and what
 // Cyborg says may come from a replica that lags.

@@ -1,6 +1,6 @@
-// What Cyborg's API says, where it is configured: asked beside each survey, and once more before a
-// device of Cyborg's is touched or given back. Carries no authority to touch a drive; it can keep
-// one from being touched.
+// Asks Cyborg's API, where it is configured: beside each survey, and once more before a device of
+// Cyborg's is touched or given back. Carries no authority to touch a drive; it can keep one from
+// being touched.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class CyborgWatch final {
   // Beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for the
   // answer. One that is slow is not asked twice at a time, and not waited for long.
   void ask();
-  // For the record of `epoch`, of a device that goes on only with the answer. `done` is told
+  // Asks for the record of `epoch`, of a device that goes on only with the answer. `done` is told
   // whether the book changed; it is not called when the device went on without it.
   void ask_for(const PciAddress& address, std::uint64_t epoch,
                std::function<void(Result<bool> news)> done);
@@ -47,22 +47,23 @@ class CyborgWatch final {
   }
   [[nodiscard]] std::map<PciAddress, Waiting> take_waiting() { return std::exchange(waiting_, {}); }
 
-  // As of the last answer; empty: the device is unknown, or nobody is asked; nothing: it does not
-  // answer.
+  // The device's status by Cyborg's last answer; empty: the device is unknown, or nobody is asked;
+  // nothing: Cyborg does not answer.
   [[nodiscard]] std::optional<std::string> status_of(const PciAddress& address,
                                                      const std::string& provider) const;
-  // The same, where Cyborg tells that the status is of this device; empty: it does not, or nobody
-  // is asked, or it does not answer.
+  // The status where Cyborg tells that it is of this device; empty: it does not tell, or nobody is
+  // asked, or it does not answer.
   [[nodiscard]] std::string own_status_of(const PciAddress& address,
                                           const std::string& provider) const;
   // An ARQ that Cyborg still lists as bound to the device, though Placement showed no allocation of
   // it for a while and the book of ARQs knows that it is over. `question`: as the survey saw it.
   [[nodiscard]] std::optional<Arq> leaked(const ArqQuestion& question,
                                           const std::optional<Arq>& holder);
-  // The same of the UUID of Cyborg's device; empty also where several of them may be it.
+  // The UUID of Cyborg's device, as status_of() tells the status; empty also where several of
+  // Cyborg's devices may be it.
   [[nodiscard]] std::optional<std::string> uuid_of(const PciAddress& address,
                                                    const std::string& provider) const;
-  // Why a device must be left as it is; empty: no reason.
+  // The reason why a device must be left as it is; empty: none.
   [[nodiscard]] std::string why_withheld(const Record& record) const;
 
  private:

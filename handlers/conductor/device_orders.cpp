@@ -82,8 +82,8 @@ std::string DeviceOrders::why_not_cleaned_up(const Record& record, const Kick& k
   return {};
 }
 
-// Where Cyborg reserves at the bind and un-reserves by itself, what it asks to be cleaned had a
-// tenant, though no survey saw one.
+// Marks a burned device dirty whose cleaning Cyborg asks for. Where Cyborg reserves at the bind and
+// un-reserves by itself, it had a tenant, though no survey saw one.
 void DeviceOrders::clean_what_was_bound(const PciAddress& address) {
   const auto& sighting = admissions_.sighting(address);
   const bool burned = sighting && sighting->view && sighting->view->is_device() &&
@@ -119,7 +119,7 @@ std::string DeviceOrders::why_refused(const Order& order) const {
 
 bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
   const auto kind = kind_of(order);
-  // What stops something at once waits for nothing.
+  // An order that stops something at once waits for nothing.
   if (kind == OrderKind::pause || kind == OrderKind::resume) return false;
   if (kind != OrderKind::abort && looks_.is_owed(address)) return true;
   const bool is_of_the_drive = kind == OrderKind::clean || kind == OrderKind::enrol ||
@@ -192,8 +192,8 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
 // Empty, or why not.
 std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts facts) {
   const PciAddress address = device.record.address;
-  // Who issued it knew nothing of the error, which may be an operator's abort, or of the
-  // reservation, which may be an operator's hold. The clock may have been set back since.
+  // The operator who issued it knew nothing of the error, which may be an operator's abort, or of
+  // the reservation, which may be an operator's hold. The clock may have been set back since.
   const WallMs since = device.record.stage_since;
   const bool is_late = issued_at < since && since <= context_.ports.clock.now().wall;
   if (device.record.stage == Stage::error && is_late) {
@@ -269,8 +269,8 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   done("");
 }
 
-// What this worker itself reserved for its maintenance, as long as that lasts: it is known to be
-// dirty from then on, and cleaned when the maintenance is over.
+// True if this worker itself reserved it for its maintenance, as long as that lasts: it is known to
+// be dirty from then on, and cleaned when the maintenance is over.
 bool DeviceOrders::is_kept_by_us(const Device& device) const {
   const LedgerEntry* line = context_.on_ledger(device.record.address);
   return device.record.maintenance && line != nullptr && line->taken_out;
@@ -364,7 +364,7 @@ void DeviceOrders::from_pool(const PciAddress& address, const Event& event, bool
         if (why.empty() && (!view->is_device() || !view->free() || held)) {
           why = "Placement shows it reserved or taken";
         }
-        // What is written now may be the end of its stay in the pool.
+        // A record that is written now may be the end of its stay in the pool.
         if (why.empty() && context_.devices.at(address).saving) why = kIsWritten;
         if (!why.empty()) {
           refused(why);
@@ -426,7 +426,8 @@ void DeviceOrders::settle_maintenance(const PciAddress& address) {
   set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
 }
 
-// Who may write orders could keep drives out of the pool for good.
+// Ends maintenance whose order was not authenticated: whoever may write orders could keep drives
+// out of the pool for good.
 void DeviceOrders::end_unproven_maintenance() {
   const std::int64_t now = context_.ports.clock.now().wall.ms;
   for (const auto& [address, device] : context_.devices) {
@@ -489,7 +490,7 @@ void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance&
       !ledger_.is_dirty_durable(address)) {
     remembered = ledger_.dirty_now(device.record);
   }
-  // What an operator ordered lasts, though somebody says the same again.
+  // Maintenance that an operator ordered lasts, though somebody says the same again.
   const bool lasts = wanted.on && remembered.maintenance && remembered.maintenance_until.ms == 0;
   remembered.maintenance = wanted.on;
   remembered.maintenance_until = lasts ? WallMs{} : wanted.until;

@@ -95,7 +95,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   };
   void order_maintenance(const PciAddress& address, Maintenance wanted);
   void set_maintenance(const PciAddress& address, const Maintenance& wanted);
-  // Of the host, whichever of its devices the order names.
+  // Pauses the host, whichever of its devices the order names.
   void pause_host(const PciAddress& address, WallMs until, const std::string& by, const Done& done);
   void resume_host(const std::string& by, const Done& done);
   // In the audit journal, as of now: the same again is another entry.

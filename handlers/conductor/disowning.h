@@ -49,9 +49,9 @@ class Disowning final {
         assessor_(hands.assessor),
         audits_(hands.audits) {}
 
-  // Why it may not be let go now, with what to do; empty: it may.
+  // The reason why the device may not be let go now, with what to do; empty: it may.
   [[nodiscard]] std::string why_not(const PciAddress& address) const;
-  // Of a device that may. `said`: who, and why. `done` when its record is durable.
+  // Lets go of a device that may be. `said`: who, and why. `done` when its record is durable.
   void begin(const PciAddress& address, const std::string& said, std::function<void()> done);
 
  private:

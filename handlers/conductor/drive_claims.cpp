@@ -95,7 +95,7 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
   context_.answer(address, epoch, Trigger::guards_passed, std::move(facts));
 }
 
-// What an unmanaged drive can is only known now that it is open.
+// Plans the erase of a drive. What an unmanaged one can is only known now that it is open.
 Status DriveClaims::plan_drive(const Record& record, const DevicePolicy& policy,
                                const std::optional<nvme::Identity>& identity, Facts& facts) {
   if (!identity) return Error{Errc::failed, "it does not say what it can"};

@@ -27,7 +27,7 @@ class DriveClaims final {
   // Stops what runs, closes the drive, then gives the lock back: in this order, so that nobody else
   // can begin while a descriptor of ours is open.
   void drop(const PciAddress& address);
-  // The same, and the lock stays.
+  // Stops what runs and closes the drive; the lock stays.
   void close(const PciAddress& address, std::function<void()> closed);
 
   [[nodiscard]] bool may_peek(const Record& record, const Assessment& assessment,
@@ -36,7 +36,7 @@ class DriveClaims final {
   // record stays as it is, so that a crash leaves nothing but a drive to be given back.
   void peek(const PciAddress& address);
   [[nodiscard]] bool is_peeking(const PciAddress& address) { return drives_[address].peeking; }
-  // What the last peek read, once; and why it read nothing.
+  // The counters that the last peek read, once; and why it read nothing.
   [[nodiscard]] std::optional<nvme::Counters> take_peeked(const PciAddress& address) {
     return std::exchange(drives_[address].peeked, std::nullopt);
   }
@@ -48,10 +48,10 @@ class DriveClaims final {
   // that works on the drive until it waits for nothing but Placement. When it is over, `overdue`
   // is posted.
   void moved(const PciAddress& address, Stage before, Stage now);
-  // What is left of that time, in milliseconds; at least 1.
+  // The time left for its cleaning, in milliseconds; at least 1.
   [[nodiscard]] std::int64_t left_ms(const PciAddress& address) const;
 
-  // What the drive told when it was claimed last, by this worker; nothing: it was not.
+  // The capabilities that the drive told when this worker claimed it last; nothing: it did not.
   [[nodiscard]] std::optional<nvme::Capabilities> capabilities(const PciAddress& address) const {
     const auto drive = drives_.find(address);
     return drive == drives_.end() ? std::nullopt : drive->second.capabilities;
@@ -63,7 +63,7 @@ class DriveClaims final {
     return drive != drives_.end() && drive->second.thread_open;
   }
   [[nodiscard]] bool is_claimed(const PciAddress& address) { return drives_[address].claimed; }
-  // How what was claimed may be erased, by what is configured today.
+  // The erase that may be made of the claimed drive, by what is configured today.
   [[nodiscard]] std::optional<nvme::EraseMethod> permitted(const PciAddress& address) {
     return drives_[address].permitted;
   }

@@ -1,5 +1,5 @@
-// What the conductor's effects say of an error or a fact, and which errors only mean "later". Of
-// the conductor alone.
+// Facts of what the conductor's effects say of an error, and which errors only mean "later". Of the
+// conductor alone.
 #pragma once
 
 #include <string>

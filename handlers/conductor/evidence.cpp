@@ -64,8 +64,8 @@ void visit_fields(Visit& visit, const VerifyReport& report) {
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{64} * 1024;
-// Of one step; what a controller says of itself may be as long as it likes. Escaped it may be six
-// times as long, which fits into what is read back, for every step of a plan.
+// Bounds the findings of one step; what a controller says of itself may be as long as it likes.
+// Escaped it may be six times as long, which fits into what is read back, for every step of a plan.
 constexpr std::size_t kStepFindingsBytesMax = std::size_t{16} * 1024;
 constexpr std::size_t kFindingFrameBytes = 48;
 constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
@@ -206,7 +206,8 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.user = record.user;
   out.heard = record.heard;
   out.request_id = record.request_id;
-  // What was done, not what would be done today: the plan is made again while it is in the pool.
+  // The certificate has what was done, not what would be done today: the plan is made again while
+  // it is in the pool.
   const auto evidence = evidence_of_json(record.evidence);
   const auto method =
       evidence ? Result<nvme::EraseMethod>(evidence->method) : erase_of(record.plan);

@@ -18,8 +18,8 @@ void Inbox::post(const PciAddress& address, Event event) {
   const auto found = devices_.find(address);
   if (found == devices_.end() || found->second.quarantined || context_.stopping) return;
   Device& device = found->second;
-  // What ends a cleaning from outside stops the drive's thread at once, not only when it is
-  // recorded.
+  // An event that ends a cleaning from outside stops the drive's thread at once, not only when it
+  // is recorded.
   const Row* row = find_row(device.record.stage, event.trigger);
   if (event.epoch == 0 && row != nullptr && row->effect == EffectKind::drop) {
     context_.ports.drives.stop(address);
@@ -59,7 +59,7 @@ void Inbox::pump(const PciAddress& address) {
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;
     }
-    // What the record has of a tenancy after a release that nobody saw is the next one's.
+    // A tenancy that the record has after a release that nobody saw is the next one.
     if (update->effect == EffectKind::finish && event.trigger != Trigger::released_unseen) {
       forget_tenancy(update->record);
     }

@@ -19,7 +19,7 @@ class Inbox final {
   struct Hooks {
     // The event asks for what is over; it is dropped.
     std::function<bool(const PciAddress& address, const Event& event)> is_over;
-    // What was heard meanwhile of the tenancy on record, into the event's facts.
+    // Adds to the event's facts what was heard meanwhile of the tenancy on record.
     std::function<void(const PciAddress& address, Event& event)> add_heard;
     // The record that the event made is durable: its effect is due. `detail`: the event's.
     std::function<void(const PciAddress& address, const Record& before, const Update& update,
@@ -41,8 +41,8 @@ class Inbox final {
   // Dropped for a device that is unknown or quarantined, and after the stop.
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
-  // Whether the ledger lacked the line of a dirty device, or has an older one than what may have
-  // come since: nothing else that moves would write it again.
+  // True if the ledger lacked the line of a dirty device, or has an older one than what may have
+  // come since: the line is written now, for nothing else that moves would write it again.
   bool write_missing_line(const PciAddress& address);
   // An event waits that ends the cleaning: nothing more is begun before it.
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;

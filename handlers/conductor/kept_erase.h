@@ -19,7 +19,7 @@ namespace reclaim {
 // Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
 class KeptErase final {
  public:
-  // Why a release does not come about now.
+  // The reason why a release does not come about now.
   struct Reason {
     std::string why;
     Trigger otherwise = Trigger::placement_changed;  // what is answered where it is not kept
@@ -40,8 +40,8 @@ class KeptErase final {
   void look_when_due(const PciAddress& address, std::uint64_t epoch);
   // It is looked at again in a while, or `otherwise` is answered.
   void withhold(const PciAddress& address, std::uint64_t epoch, const Reason& reason);
-  // Which provider stands for the device now: `next`, if it is the one on record, alone, and its
-  // owner's. Another one is taken over, anything else waited for.
+  // Finds which provider stands for the device now: `next`, if it is the one on record, alone, and
+  // its owner's. Another one is taken over, anything else waited for.
   void find_provider(const PciAddress& address, std::uint64_t epoch, const Reason& reason,
                      std::function<void()> next);
   // The claim is given up, or the drive given back.

@@ -20,7 +20,7 @@ LedgerEntry LedgerGate::dirty_entry(const Record& record, WallMs since) const {
   const LedgerEntry* known = context_.on_ledger(record.address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   const Device& device = context_.devices.at(record.address);
-  // What was remembered may be of an earlier boot, and so may be a tenancy that nobody saw.
+  // A line that was remembered may be of an earlier boot, and so may a tenancy that nobody saw.
   const bool first_seen = known == nullptr && !device.persisted && !device.quarantined;
   if (first_seen) entry.first_boot_id = context_.options.boot_id;
   entry.dirty = true;
@@ -91,8 +91,8 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
   put(address, entry, context_.stopping.unless_begun(answered));
 }
 
-// Of the drive that an operator enrols elsewhere. The lines are written in the order asked for: the
-// enrolment's own comes after these.
+// Strikes the retirement of a drive that an operator enrols elsewhere. The lines are written in the
+// order asked for: the enrolment's own comes after these.
 void LedgerGate::forget_retirement(const PciAddress& enrolled_at, const std::string& serial) {
   std::vector<PciAddress> retired_at;
   for (const auto& [address, entry] : context_.ports.ledger.entries()) {
@@ -108,9 +108,9 @@ void LedgerGate::forget_retirement(const PciAddress& enrolled_at, const std::str
   }
 }
 
-// What was on offer somebody may have had, and what we reserve is not an operator's hold. Once it
-// is reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written
-// the device is reserved all the same.
+// Somebody may have had what was on offer, and what we reserve is not an operator's hold. Once it
+// is reserved nobody sees that any more, so the ledger knows it first. If the ledger cannot be
+// written the device is reserved all the same.
 void LedgerGate::note_offered(const PciAddress& address, std::function<void()> next) {
   const Record& record = context_.record_of(address);
   const LedgerEntry* line = context_.on_ledger(address);
@@ -148,7 +148,7 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   }
   // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
   if (is_dirty_since(*known, record.certificate_at)) return;
-  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
+  // The change that is being recorded now may be the next tenancy: its dirt must stay remembered.
   const Device& device = context_.devices.at(address);
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);
   LedgerEntry entry = *known;

@@ -1,5 +1,6 @@
-// What the ledger has of each device, and whether it stands on stable storage: nothing is done for
-// a dirty device before that, and only a release whose certificate is sealed strikes its line.
+// Writes what the ledger has of each device, and knows whether it stands on stable storage: nothing
+// is done for a dirty device before that, and only a release whose certificate is sealed strikes
+// its line.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class LedgerGate final {
   void put(const PciAddress& address, LedgerEntry entry, std::function<void(Status)> done);
   // The line that says a device is dirty since `since`.
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
-  // The same, since now, and since after its last erasure.
+  // The line that says a device is dirty since now, and since after its last erasure.
   [[nodiscard]] LedgerEntry dirty_now(const Record& record) const;
   // Calls `next` once the ledger says that `record`, which `on` makes, is dirty.
   void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,

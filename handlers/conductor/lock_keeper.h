@@ -19,15 +19,15 @@ class LockKeeper final {
   LockKeeper(const ConductorContext& context, Lost lost)
       : context_(context), lost_(std::move(lost)) {}
 
-  // For the record of `epoch`. A lock that comes when the device has gone on is given back, and
-  // `done` is not called.
+  // Takes the lock for the record of `epoch`. One that comes when the device has gone on is given
+  // back, and `done` is not called.
   void take(const PciAddress& address, std::uint64_t epoch, std::function<void(Status)> done);
   // After a conflict: the lock expired while Redis was away, or was taken. `done` is not called
   // when the cleaning that it was for is over.
   void reacquire(const PciAddress& address, std::function<void(bool ours)> done);
   // Another holder has it: the drive is told to stop.
   void lose(const PciAddress& address);
-  // Not renewed any more: the caller gives it back when the drive is closed.
+  // Ends the renewing of the lock: the caller gives it back when the drive is closed.
   [[nodiscard]] LockToken let_go(const PciAddress& address);
   void give_back(
       const PciAddress& address, const LockToken& lock, std::function<void()> given_back = [] {});

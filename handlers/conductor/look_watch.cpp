@@ -16,7 +16,7 @@ void LookWatch::counted(const PciAddress& address) {
   blind_.erase(address);
 }
 
-// What is being cleaned reads for itself.
+// True if a look is owed to a device that is not being cleaned: a cleaning reads for itself.
 bool LookWatch::is_owed(const PciAddress& address) const {
   return owed_.contains(address) && !is_busy(context_.record_of(address).stage);
 }

@@ -1,7 +1,7 @@
-// Whether the looks at each device count. A look comes to nothing where the device's record moved
-// while the survey was reading, or where what it remembered has to be read afresh. After such a one
-// the orders for the device wait for the next, so that nobody keeps the worker from seeing who has
-// it by giving many. A device that had no look that counted for long is told of.
+// Watches whether the looks at each device count. A look comes to nothing where the device's record
+// moved while the survey was reading, or where what it remembered has to be read afresh. After such
+// a one the orders for the device wait for the next, so that nobody keeps the worker from seeing
+// who has it by giving many. A device that had no look that counted for long is told of.
 #pragma once
 
 #include <map>

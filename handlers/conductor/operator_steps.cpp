@@ -28,7 +28,8 @@ std::string person_of(const std::string& who) {
 
 }  // namespace
 
-// Of the step that the record names; nothing: it is a built-in one, or defined otherwise now.
+// The definition of the step that the record names; nothing: it is a built-in one, or defined
+// otherwise now.
 std::optional<OperatorStep> OperatorSteps::running(const Record& record) const {
   const auto policy = policy_of(context_.policies, record);
   if (!policy || !runs_a_step(record)) return std::nullopt;
@@ -151,7 +152,7 @@ std::string OperatorSteps::why_not_held(const PciAddress& address, const Order& 
   const Hold* hold = hold_of(address);
   if (hold == nullptr) return std::string(kNotHeld);
   if (approval.hold != hold_id(context_.record_of(address))) return std::string(kOtherHold);
-  // By today's clock, which may have been set since.
+  // The hold's beginning by today's clock, which may have been set since.
   const Now now = context_.ports.clock.now();
   const std::int64_t began_ms = now.wall.ms - (now.mono.ms - hold->began.mono.ms);
   return approval.issued_at.ms < began_ms ? std::string(kEarlierThanHold) : "";
@@ -168,7 +169,8 @@ std::string OperatorSteps::approve(const PciAddress& address, const Order& appro
     return fmt::format("{} has approved it already; it needs {} different operators", who,
                        hold->approvals);
   }
-  // What is written now, an abort perhaps, may end the hold: nothing is written over it.
+  // The record that is written now, by an abort perhaps, may end the hold: nothing is written over
+  // it.
   if (context_.devices.at(address).saving && !hold->noting) {
     return "its record is being written to Redis: issue it again in a moment";
   }

@@ -39,14 +39,14 @@ class OperatorSteps final {
   // says "later"; else as Drives::run_command().
   void run(const PciAddress& address, std::uint64_t epoch, Done done);
 
-  // Why the approval is not taken; empty: the device waits at its hold, and did when it was issued.
-  // What an approval names comes from Redis, where somebody may have shown a hold that was still to
-  // come.
+  // The reason why the approval is not taken; empty: the device waits at its hold, and did when it
+  // was issued. What an approval names comes from Redis, where somebody may have shown a hold that
+  // was still to come.
   [[nodiscard]] std::string why_not_held(const PciAddress& address, const Order& approval);
   // An operator's word on it. Empty, or why it is not taken.
   [[nodiscard]] std::string approve(const PciAddress& address, const Order& approval,
                                     const std::string& who);
-  // Why the step that runs may not be aborted; empty: it may.
+  // The reason why the step that runs may not be aborted; empty: it may.
   [[nodiscard]] std::string why_not_abortable(const PciAddress& address) const;
 
  private:

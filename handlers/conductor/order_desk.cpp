@@ -102,7 +102,7 @@ void OrderDesk::answer(const Order& order, const std::string& refusal) {
   } else {
     context_.want_survey(kSoonMs);
   }
-  // Where this is lost, who waits for it sees the record move, or is told with the next start.
+  // An operator whose answer is lost sees the record move, or is told with the next start.
   context_.ports.store.answer_order(context_.options.host, order, refusal,
                                     [](Result<Ok> /*answered*/) {});
 }
@@ -131,7 +131,7 @@ void OrderDesk::refuse_waiting(const std::function<void()>& one_done) {
   }
 }
 
-// What can be told of an order before its device is looked at. Empty: nothing speaks against it.
+// Tells what speaks against an order before its device is looked at. Empty: nothing.
 std::string OrderDesk::why_not(const Order& order) const {
   const std::int64_t now = context_.ports.clock.now().wall.ms;
   const std::int64_t written = written_at_ms(order.id);
@@ -227,7 +227,7 @@ void OrderDesk::use_up(const PciAddress& address, const Order& order, const std:
     answer(order, why);
     carry_out_waiting();
   };
-  // What lets nothing into the pool is not kept from a sick host.
+  // A sick host still takes an order that lets nothing into the pool.
   const auto kind = kind_of(order);
   const bool only_stops = kind == OrderKind::abort || kind == OrderKind::maintenance_on;
   const auto decide = [this, address, order, refusal, only_stops, done](const Status& kept) {

@@ -22,14 +22,14 @@ class OrderDesk final {
 
   class Devices {
    public:
-    // Why no device takes the order now; empty: the one that it names does.
+    // The reason why no device takes the order now; empty: the one that it names does.
     [[nodiscard]] virtual std::string why_refused(const Order& order) const = 0;
     // A survey has to be asked first: one of this run, whether the device is clean and which drive
     // is there; or the next, where the last look at the device came to nothing.
     [[nodiscard]] virtual bool waits_for_survey(const Order& order,
                                                 const PciAddress& address) const = 0;
-    // Of a device that does not refuse it. `is_proven`: it is authenticated, and no copy; else
-    // anybody may have put that name into it.
+    // Carries out an order that the device does not refuse. `is_proven`: it is authenticated, and
+    // no copy; else anybody may have put that name into it.
     virtual void carry_out(const Order& order, bool is_proven, const PciAddress& address,
                            const Done& done) = 0;
 
@@ -55,7 +55,7 @@ class OrderDesk final {
   [[nodiscard]] bool has_to_wait(const Order& order) const;
   void let_wait(const Order& order, bool again);
   [[nodiscard]] bool is_proven(const Order& order) const;
-  // Whether it is believed only if it is proven.
+  // True if the order is believed only if it is proven.
   [[nodiscard]] bool has_to_be_proven(const Order& order) const;
   [[nodiscard]] std::string why_not_believed(const Order& order) const;
   void remember_if_ahead(const Order& order);

@@ -38,7 +38,8 @@ void OwnReservation::forget(const PciAddress& address) {
   note(address, {}, [this, address](const Status& /*kept*/) { under_way_.erase(address); });
 }
 
-// Where it cannot be kept, the ledger goes on to show what its file says.
+// Keeps the mark in the ledger. If it cannot be kept, the ledger goes on to show what its file
+// says.
 void OwnReservation::note(const PciAddress& address, const Mark& mark,
                           std::function<void(Status)> done) {
   const auto show = [this, address](const Mark& shown, std::function<void(Status)> then) {

@@ -47,7 +47,7 @@ class OwnReservation final {
   void forget(const PciAddress& address);
 
  private:
-  // What the ledger has of it.
+  // The ledger's mark of the reservation.
   struct Mark {
     bool is_ours = false;
     WriteAsked asked = {};

@@ -7,8 +7,9 @@
 namespace reclaim {
 namespace {
 
-// Where either the ARQ that bound it or the configuration says that libvirt does not rebind it, the
-// drive is to be taken from where it stands.
+// The policy, unmanaged if the ARQ that bound the drive says so: where either that or the
+// configuration says that libvirt does not rebind it, the drive is to be taken from where it
+// stands.
 DevicePolicy as_bound(DevicePolicy policy, const Record& record) {
   if (record.flow == Flow::cyborg && !record.arq.empty() && !record.managed) policy.managed = false;
   return policy;
@@ -23,7 +24,6 @@ std::optional<DevicePolicy> look_up(const ConductorPolicies& policies, bool is_d
 
 }  // namespace
 
-// What device_spec and, of one of Cyborg's, its last ARQ say of a device on record.
 std::optional<DevicePolicy> policy_of(const ConductorPolicies& policies, const Record& record) {
   const auto id = [](const std::string& hex) {
     return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));

@@ -25,8 +25,9 @@ class Recheck final {
   // an earlier worker sent and nobody saw answered can never be made any more.
   void begin(const PciAddress& address, std::uint64_t epoch);
 
-  // What the recheck that let the cleaning go on read, for the last look; once. Nothing of a
-  // device of Cyborg's, whose provider keeps its UUID when it is made again: it is read in full.
+  // Hands over the provider as the recheck that let the cleaning go on read it, for the last look;
+  // once. Nothing of a device of Cyborg's, whose provider keeps its UUID when it is made again: it
+  // is read in full.
   [[nodiscard]] std::optional<placement::ProviderView> take_view(const PciAddress& address);
 
  private:

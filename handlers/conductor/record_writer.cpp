@@ -12,7 +12,7 @@
 namespace reclaim {
 namespace {
 
-// What it says of Placement was read right before, and is old by the next try.
+// True if the change says of Placement what was read right before, and is old by the next try.
 bool is_dated(const RecordChange& change) {
   return change.entry.trigger == to_string(Trigger::handed_over);
 }
@@ -107,7 +107,7 @@ void RecordWriter::settle_conflict(const PciAddress& address, RecordChange chang
     if (stored == records->end()) {
       context_.ports.store.discard(context_.options.host, address, [](Result<Ok> /*discarded*/) {});
     }
-    // Who writes as fast as we do is not to keep the two of us busy.
+    // A writer as fast as we are is not to keep the two of us busy.
     context_.ports.timers.after(context_.backoff(address), [this, address, change] {
       if (!context_.stopping) save_again(address, change);
     });

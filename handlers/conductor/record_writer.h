@@ -13,13 +13,13 @@
 
 namespace reclaim {
 
-// What a change is worth that cannot be saved.
+// Tells what is done with a change that cannot be saved.
 enum class IfUnsaved : std::uint8_t {
   given_up,   // the next survey finds the same again
   try_again,  // it was said once
 };
 
-// What became of a device, on its way into the store.
+// A change of a device's record, on its way into the store.
 struct RecordChange {
   Record next;
   JournalEntry entry;
@@ -38,14 +38,14 @@ class RecordWriter final {
   // A change of the device was decided on, and events wait from now on, until let_go() or the end
   // of a save.
   void hold(const PciAddress& address);
-  // The same, with what the record is going to be: from now on it goes by that.
+  // Holds the device, and shows the record that it is going to have: from now on it goes by that.
   void decide(const PciAddress& address, const Record& next);
   void let_go(const PciAddress& address);
-  // Of a device that is being cleaned each save is tried again; but a hand-over is decided again,
-  // because what Placement said right before it is old by then, and nothing is written to Placement
-  // that would be refused for it.
+  // Saves a change. Of a device that is being cleaned each save is tried again; but a hand-over is
+  // decided again, because what Placement said right before it is old by then, and nothing is
+  // written to Placement that would be refused for it.
   void save(const PciAddress& address, RecordChange change);
-  // What changed of a device that stays in its stage; why and detail are the journal's.
+  // Saves what changed of a device that stays in its stage; why and detail are the journal's.
   void save_note(
       const Record& noted, std::string trigger, std::string why, std::string detail,
       IfUnsaved if_unsaved, std::function<void()> saved = [] {});

@@ -71,10 +71,10 @@ void Registration::begin(const Record& record, const nvme::DriveFacts& drive) {
     const Status alone = context_.policies.one_claimant(drive.vendor_id, drive.device_id, address);
     if (!alone) return waits_(address, "not registered: " + alone.error().what);
   }
-  // What a tenant left since its last release is nobody's to be missed.
+  // Nobody is to miss what a tenant left since its last release.
   const bool tenants = record.tenancy_seen_at > record.certificate_at;
-  // That is said of the drive on record; another may have been put there since. One that stands on
-  // another driver is compared when it is claimed, with what was accepted.
+  // Its tenancy is that of the drive on record; another may have been put there since. One that
+  // stands on another driver is compared when it is claimed, with what was accepted.
   const bool unread = !drive.identity && !is_managed_now(drive);
   const bool same = unread ? record.accepted && !record.serial.empty()
                            : drive.identity && drive.identity->serial == record.serial;

@@ -23,7 +23,7 @@ class Registration final {
 
   [[nodiscard]] bool is_wanted(const Sighting& sighting, const Record* record) const;
   [[nodiscard]] bool is_under_way(const PciAddress& address) { return drives_[address].under_way; }
-  // Of a drive that is wanted, and whose line is in the ledger.
+  // Registers a drive that is wanted, and whose line is in the ledger.
   void begin(const Record& record, const nvme::DriveFacts& drive);
   void say_foreign(const Sighting& sighting);
 

@@ -19,12 +19,12 @@ namespace {
 // answer tells of a moment that is gone, and a tenant may have come since.
 constexpr std::int64_t kLastAnswerMaxMs = 10'000;
 
-// What the drive counted when it was verified. Another device counts nothing.
+// The drive's counters when it was verified. Another device counts nothing.
 Result<nvme::Counters> counters_since(const Record& record) {
   return record.by_steps ? nvme::Counters{} : counters_of_verification(record.verification);
 }
 
-// Whether the drive of that certificate was written to since it was verified.
+// True if the drive of that certificate was written to since it was verified.
 bool was_written_since(const Certificate& certificate, const PciAddress& address,
                        const std::vector<nvme::DriveFacts>& drives) {
   const auto verified = counters_of_verification(certificate.verification);
@@ -192,7 +192,7 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   });
 }
 
-// As it will be sealed, should the release come about.
+// The certificate as it will be sealed, should the release come about.
 Certificate Release::certificate_to_be(const Record& record) const {
   Record released = record;
   released.certificate_id = context_.policies.make_id();
@@ -201,8 +201,8 @@ Certificate Release::certificate_to_be(const Record& record) const {
   return certificate_of(released, context_.options.version);
 }
 
-// That the release under way, or read back, will have or has; none: the ledger knows of no such
-// release, whatever Redis says.
+// The certificate that the release under way, or read back, will have or has; none: the ledger
+// knows of no such release, whatever Redis says.
 std::optional<Certificate> Release::certificate_asked_for(const Record& record) const {
   return release_asked_for(context_.on_ledger(record.address), record);
 }
@@ -233,8 +233,9 @@ void Release::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
-// Of Cyborg's devices alone: the agent of a Cyborg that has the specification does it after each
-// cleaning, and today's does it when it is told of a device for the first time.
+// True if Cyborg's agent un-reserves the device. Of Cyborg's devices alone: the agent of a Cyborg
+// that has the specification does it after each cleaning, and today's does it when it is told of a
+// device for the first time.
 bool Release::is_agents_to_unreserve(const Record& record) const {
   return record.flow == Flow::cyborg &&
          (record.handed_over || context_.options.cyborg_owner == CyborgOwner::agent);
@@ -274,8 +275,8 @@ void Release::put(const PciAddress& address, std::uint64_t epoch) {
   });
 }
 
-// What the last look read may be long ago by now: the ledger, or Redis, was away. Nothing that is
-// written would be refused for it.
+// The last look's answer may be old by now: the ledger, or Redis, was away. Nothing that is written
+// would be refused for it.
 void Release::hand_over(const PciAddress& address, std::uint64_t epoch) {
   views_.erase(address);
   context_.ports.providers.read(
@@ -343,7 +344,7 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
     }
     return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
   }
-  // Not made yet is not the same as never made: first the write is kept from being made later.
+  // A write that was not made yet may be made later: it is fenced first.
   if (fence_.is_needed(address)) {
     return fence_.raise(
         address, view, [this, address, epoch, generation](Result<placement::ProviderView> fenced) {

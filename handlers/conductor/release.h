@@ -38,20 +38,20 @@ class Release final {
             [this](const PciAddress& address, std::uint64_t epoch) { look_now(address, epoch); }) {}
 
   void look(const PciAddress& address, std::uint64_t epoch);
-  // Of what look() saw.
+  // Begins the release of what look() saw.
   void begin(const PciAddress& address, std::uint64_t epoch);
-  // Whether the release that was asked for was made.
+  // Finds out whether the release that was asked for was made.
   void confirm(const PciAddress& address, std::uint64_t epoch);
   // The claim is given up: what look() saw counts no more.
   void forget_look(const PciAddress& address) {
     views_.erase(address);
     kept_.forget(address);
   }
-  // How many were given back.
+  // The number of devices that were given back.
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
  private:
-  // What is known of a PUT, of a device that is reserved.
+  // Tells what is known of a PUT, of a device that is reserved.
   enum class Trace : std::uint8_t {
     unmade,   // surely: nobody can have had the device since
     none,     // that it was made is not shown
@@ -87,7 +87,7 @@ class Release final {
   Recheck& recheck_;
   KeptErase kept_;
   std::map<PciAddress, placement::ProviderView> views_;  // as look() read them, for the PUT
-  // Whether this worker sent the PUT of the release it began last; absent: it began none, and an
+  // True if this worker sent the PUT of the release it began last; absent: it began none, and an
   // earlier worker may have sent one.
   std::map<PciAddress, bool> sent_;
   std::uint64_t count_ = 0;

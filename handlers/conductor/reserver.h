@@ -21,11 +21,11 @@ class Reserver final {
   Reserver(const ConductorContext& context, LedgerGate& ledger, WriteFence& fence)
       : context_(context), ledger_(ledger), fence_(fence) {}
 
-  // Whether this is the first try of it: none is under way, and the one before was not refused.
+  // Reserves the device. True on the first try: none is under way, the one before was not refused.
   bool reserve(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
   void nothing_to_reserve(const PciAddress& address);
-  // How often a device was reserved in the middle of its cleaning.
+  // The number of times that a device was reserved in the middle of its cleaning.
   [[nodiscard]] std::uint64_t in_cleaning() const { return in_cleaning_; }
 
  private:

@@ -15,7 +15,8 @@ void TakenOut::see(const Sighting& sighting, const Record& record, const Assessm
   see_marked(address, *sighting.view, assessment);
 }
 
-// By the ledger too: the record may have been read before the order was.
+// True if it is in maintenance, by the ledger too: the record may have been read before the order
+// was.
 bool TakenOut::is_in_maintenance(const PciAddress& address) const {
   const LedgerEntry* line = context_.on_ledger(address);
   return context_.record_of(address).maintenance || (line != nullptr && line->maintenance);

@@ -18,8 +18,8 @@ class TakenOut final {
                      {&LedgerEntry::taken_out, "is taken out of the pool",
                       "goes back into the pool, and its certificate stands"}) {}
 
-  // What a survey saw of a device on record, and made of it. What is not done now is done after a
-  // later survey.
+  // Judges what a survey saw of a device on record, and made of it. What is not done now is done
+  // after a later survey.
   void see(const Sighting& sighting, const Record& record, const Assessment& assessment);
 
  private:

@@ -2,8 +2,8 @@
 
 namespace reclaim {
 
-// As Providers::set_reserved() tells it. A conflict without Placement's status was found by the
-// read after the write.
+// The outcome as Providers::set_reserved() tells it. A conflict without Placement's status was
+// found by the read after the write.
 WriteOutcome outcome_of(const Result<placement::ProviderView>& answer) {
   constexpr int kHttpConflict = 409;
   if (answer) return WriteOutcome::made;

@@ -23,7 +23,7 @@
 
 namespace reclaim {
 
-// What is known of a write that was answered.
+// Tells what is known of a write that was answered.
 enum class WriteOutcome : std::uint8_t {
   made,
   unmade,     // certainly, and it will not be
@@ -60,8 +60,8 @@ class WriteFence final {
 
   // Writes reserved = total once more, over `view`. `done` as of put().
   void raise(const PciAddress& address, const placement::ProviderView& view, Done done);
-  // Of a device at rest that is not known to be clean: the write of an earlier worker may come when
-  // somebody has put another drive there, or while it waits for an operator.
+  // Raises the fence for a device at rest that is not known to be clean: the write of an earlier
+  // worker may come when somebody has put another drive there, or while it waits for an operator.
   void raise_first(const PciAddress& address, const placement::ProviderView& view);
 
  private:
