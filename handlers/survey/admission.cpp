@@ -24,8 +24,8 @@ Error refuse(std::string why) {
   return Error{Errc::refused, std::move(why)};
 }
 
-// What the drive says of itself is recorded once; later differences are the guards' business. The
-// serial of a drive that may be another is not learnt.
+// Notes what the drive says of itself once; later differences are the guards' business. The serial
+// of a drive that may be another is not learnt.
 void describe_drive(const nvme::DriveFacts& drive, bool is_the_one, Record& record) {
   record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
   record.product_id = fmt::format("{:04x}", drive.device_id);
@@ -36,7 +36,7 @@ void describe_drive(const nvme::DriveFacts& drive, bool is_the_one, Record& reco
   record.firmware = drive.identity->firmware;
 }
 
-// Who owns the device, by its provider's traits; where they name both or nobody, as it was.
+// The owner of the device, by its provider's traits; where they name both or nobody, as it was.
 Flow flow_of(const Sighting& sighting, Flow otherwise) {
   if (sighting.rows.size() != 1) return otherwise;
   const placement::ProviderRow& row = sighting.rows.front();
@@ -80,7 +80,7 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   }
   if (!out.trigger || !is_known_dirty(record, ledger)) return;
   raise_alarm(out, record, who, view.burned());
-  // What an operator is told of the error, no word on the bus takes away.
+  // The error that an operator was told of stands, whatever the bus says.
   if (stage == Stage::error && view.free()) out.facts.last_error.reset();
 }
 
@@ -91,8 +91,8 @@ bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting&
          !is_proven(*sighting.holder) && cyborg_hold(record, ledger, sighting) != Hold::dirty;
 }
 
-// What is not an NVMe drive follows its allocation and is otherwise left alone: its reservation is
-// the business of Cyborg's conductor.
+// A device that is neither a drive of ours nor cleaned by steps follows its allocation and is
+// otherwise left alone: its reservation is the business of Nova, or of Cyborg's conductor.
 void assess_uncleanable(Assessment& out, const Record& record, const LedgerEntry* ledger,
                         const Sighting& sighting) {
   if (record.flow == Flow::nova) out.waiting_for = kNotListed;
@@ -128,7 +128,7 @@ std::string exchanged_note(const Sighting& sighting) {
       sighting.standing.why, to_string(sighting.address));
 }
 
-// What Cyborg has to say of it, where it can be asked.
+// Ok if Cyborg does not keep the device from being cleaned, where it can be asked.
 Status cyborg_allows(const Sighting& sighting, const Record& record) {
   if (sighting.holder) {
     return refuse(fmt::format("ARQ {} binds it; if it is not in use, `reclaim device clean`",
@@ -175,7 +175,7 @@ void assess_taken_out(Assessment& out, const Record& record, const Sighting& sig
   out.facts.detail = "it was taken out of the pool, and no certificate says that it is clean";
 }
 
-// Whether this worker reserved it without a cleaning, or may have: an answer was lost.
+// True if this worker reserved it without a cleaning, or may have: an answer was lost.
 bool assess_own(Assessment& out, const Record& record, const LedgerEntry& ledger,
                 const Sighting& sighting, Hold hold) {
   switch (reserved_by(ledger.taken_out, ledger.asked, *sighting.view)) {
@@ -329,7 +329,7 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
   }
 }
 
-// Of a device that was ours: whoever had it, nobody has cleaned it since as far as is known.
+// The note of a device that was ours: nobody has cleaned it since, as far as is known.
 std::string gone_entry(const Sighting& sighting) {
   return fmt::format(
       "no [{}] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
@@ -373,7 +373,7 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
-// Of the drive that is the one on record.
+// Learns what is new of the drive that is the one on record.
 void learn_of_drive(Assessment& out, const Record& base, const Sighting& sighting,
                     const HostView& host) {
   if (base.serial.empty() && sighting.drive->identity) {
@@ -384,7 +384,6 @@ void learn_of_drive(Assessment& out, const Record& base, const Sighting& sightin
   if (!sighting.drive->mac.empty()) out.facts.mac = sighting.drive->mac;
 }
 
-// By what Placement shows of its address.
 void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
                  const Sighting& sighting, const HostView& host) {
   if (sighting.rows.size() > 1) {
@@ -444,7 +443,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.enrolment = ledger->enrolment;
     record.hardware = ledger->hardware;
     record.boot_id = ledger->boot_id;
-    // Whose the dirt is that came with a drive, its former address says: an instance's, maybe.
+    // The former address of a drive says whose the dirt is that came with it: an instance's, maybe.
     if (sighting.standing.brought_dirt) {
       record.serial = sighting.standing.home_serial;
       record.enrolment = sighting.standing.home_enrolment;
@@ -454,7 +453,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.certificate_at = ledger->certificate_at;
     record.certified_host_reads = ledger->host_reads;
     record.certified_host_writes = ledger->host_writes;
-    // What is reserved may be held, and written to since its release; of Cyborg's it is only said.
+    // A reserved device may be held, and written to since its release; Cyborg's rest is only said.
     const bool says_only = flow_of(sighting, Flow::nova) == Flow::cyborg;
     if (says_only || (sighting.view && !sighting.view->burned())) record.rest = ledger->rest;
     record.handed_over = says_only && !ledger->dirty && ledger->handed_over;
@@ -520,7 +519,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
 bool must_be_reserved(const Sighting& sighting, const Record& record, const LedgerEntry* ledger,
                       const HostView& host, WallMs now) {
   if (!sighting.view || !sighting.view->is_device() || sighting.view->burned()) return false;
-  // What is being cleaned has been admitted, and is reserved; only its next tenant is to be told.
+  // A device in cleaning was admitted, and is reserved; only its next tenant is to be told.
   if (is_busy(record.stage)) return record.flow == Flow::cyborg && !sighting.view->free();
   const auto assessment = assess(sighting, &record, ledger, host, now);
   return assessment && assessment->reserve;
@@ -528,7 +527,7 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
 
 namespace {
 
-// What its provider, and who owns that, has to say.
+// Ok if neither its provider nor whoever owns that keeps the device from being cleaned.
 Status provider_allows(const Sighting& sighting, const Record& record) {
   if (sighting.rows.size() != 1 || !sighting.view) {
     return refuse("it needs exactly one provider that can be read");

@@ -14,7 +14,7 @@
 
 namespace reclaim {
 
-// What holds for the whole host at the time of a survey.
+// The facts that hold for the whole host at the time of a survey.
 struct HostView {
   std::string host;
   std::string root_uuid;
@@ -27,9 +27,9 @@ struct HostView {
 };
 
 struct Assessment {
-  // Of a device seen for the first time: the record to begin with.
+  // The record to begin with, of a device seen for the first time.
   std::optional<Record> first_seen;
-  // What the state machine is told, if anything.
+  // The trigger that the state machine is told, if any.
   std::optional<Trigger> trigger;
   Facts facts;
   // It is offered though it is not clean: reserve it at once, whatever else follows.
@@ -42,13 +42,13 @@ struct Assessment {
   bool held = false;
   // Nobody touched the drive, but the host read it: the certificate's read counter moves along.
   std::optional<std::uint64_t> host_reads;
-  // Why nothing happens though something should; empty when all is well.
+  // The reason why nothing happens though something should; empty when all is well.
   std::string waiting_for;
   // Nobody has written to it so far, as far as is known: what later writes are told by.
   std::optional<nvme::Counters> counters;
-  // What Cyborg calls its status now; no value: not known now.
+  // The status that Cyborg gives it now; no value: not known now.
   std::optional<std::string> cyborg_status;
-  std::optional<std::string> cyborg_uuid;  // the same of its UUID there
+  std::optional<std::string> cyborg_uuid;  // its UUID in Cyborg; no value: not known now
   // Placement and the device's state contradict each other; both are named. Empty: they do not.
   std::string mismatch;
   // An ARQ or an instance has got what is not clean: to be said loudly.
@@ -79,7 +79,7 @@ inline constexpr std::string_view kHandedOver =
 inline constexpr std::string_view kCleanedManually =
     "cleaned only when an operator says so: `reclaim device clean` starts it";
 
-// Whether its cleaning is an operator's to begin, and he has not yet.
+// True if its cleaning is an operator's to begin, and he has not yet.
 [[nodiscard]] inline bool awaits_operator(const DevicePolicy& policy, const Record& record) {
   return policy.manual && record.clean_start != CleanStart::ordered;
 }
@@ -98,13 +98,13 @@ inline constexpr std::string_view kCleanedManually =
                                                const LedgerEntry* ledger, const HostView& host,
                                                WallMs now);
 
-// The same of a device whose record cannot be written now: whether it is on offer, or taken, and
-// has to be reserved. `record` as it is to be written.
+// True if a device whose record cannot be written now is on offer, or taken, and has to be
+// reserved. `record` as it is to be written.
 [[nodiscard]] bool must_be_reserved(const Sighting& sighting, const Record& record,
                                     const LedgerEntry* ledger, const HostView& host, WallMs now);
 
-// How plans are made: what device_spec says of this drive, and what turns that and the drive's
-// capabilities into a method.
+// The means by which plans are made: what device_spec says of this drive, and what turns that and
+// the drive's capabilities into a method.
 struct Planning {
   std::optional<DevicePolicy> policy;
   const MethodChoice& choose_method;

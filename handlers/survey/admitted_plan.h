@@ -7,8 +7,9 @@
 
 namespace reclaim {
 
-// What the record of a device learns from the survey that it is admitted by: its provider, and what
-// the host shows. Needs a provider that was read, with one inventory, and the device on the host.
+// The facts that a device's record learns from the survey that it is admitted by: its provider, and
+// what the host shows. Needs a provider that was read, with one inventory, and the device on the
+// host.
 [[nodiscard]] Facts facts_at_admission(const Sighting& sighting);
 
 // Needs a policy. A whole plan whose erase has begun is locked in; else the operator's own steps

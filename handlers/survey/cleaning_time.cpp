@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::int64_t kMsPerS = 1'000;
 constexpr std::int64_t kPartMaxMs = 604'800'000;
-// What a drive that is only slow writes and reads in a second, for hours.
+// A drive that is only slow writes and reads this much in a second, for hours.
 constexpr std::uint64_t kZeroBytesPerS = 100'000'000;
 constexpr std::uint64_t kReadBytesPerS = 200'000'000;
 constexpr std::uint64_t kNistShare = 10;  // every tenth byte (nvme/verify/sampling.h)
 
-// What is allowed to all drives of the host together is shared by as many as are cleaned at a time.
-// Half of what is allowed is reached in any case.
+// The rate that counts. One that is allowed to all drives of the host together is shared by as many
+// as are cleaned at a time. Half of what is allowed is reached in any case.
 std::uint64_t slowest(std::uint64_t rate, std::uint64_t of_drive, const ConductorOptions& options) {
   if (of_drive != 0) rate = std::min(rate, of_drive / 2);
   const std::uint64_t of_host = options.zero_bytes_per_s_max;
@@ -40,7 +40,7 @@ std::uint64_t whole_of(const nvme::DriveFacts& drive, std::uint64_t capacity_byt
   return std::max({in_namespaces, told, capacity_bytes});
 }
 
-// Of an operator's own, and of what writes whole firmware images.
+// The time of an operator's own step, and of one that writes whole firmware images.
 std::int64_t beside_cleanup_timeout_ms(const CleanStep& step) {
   const bool built_in = step.interface == kNvmeInterface || step.interface == kPciInterface;
   if (built_in && name_of(step) != restore_firmware_step()) return 0;
@@ -64,7 +64,7 @@ class Sum final {
   std::vector<std::string> parts_;
 };
 
-// Of a drive: what its erase and its verification take beside cleanup_timeout.
+// Adds what the erase and the verification of a drive take beside cleanup_timeout.
 void add_drive(nvme::EraseMethod method, const DevicePolicy& policy,
                const ConductorOptions& options, const nvme::DriveFacts& drive, std::uint64_t bytes,
                std::int64_t cleanup_ms, Sum& sum) {

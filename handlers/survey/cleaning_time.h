@@ -1,5 +1,5 @@
-// How long one cleaning may take: from the moment its guards have passed until nothing but the
-// release is left. Pure; thread: any.
+// Bounds how long one cleaning may take: from the moment its guards have passed until nothing but
+// the release is left. Pure; thread: any.
 #pragma once
 
 #include <cstdint>

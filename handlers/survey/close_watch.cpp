@@ -66,7 +66,8 @@ void CloseWatch::begin_round() {
   });
 }
 
-// What moves meanwhile is listed with a later generation in the next round.
+// Leaves out the providers that have not moved. One that moves meanwhile is listed with a later
+// generation in the next round.
 void CloseWatch::leave_out_the_steady(std::vector<Watched>& targets,
                                       const std::vector<placement::ProviderRow>& rows) {
   for (const placement::ProviderRow& row : rows) listed_[row.uuid] = row.generation;

@@ -68,7 +68,8 @@ class CloseWatch final {
   std::function<std::vector<Watched>()> targets_;
   std::function<void(const PciAddress&, const std::string&)> on_offer_;
   std::deque<Watched> round_;  // that are still to be looked at in this interval
-  // By UUID: as they were listed in this round, and before an inventory was read that was reserved.
+  // Generations by the provider's UUID: as they were listed in this round, and before an inventory
+  // was read that was reserved.
   std::map<std::string, std::int64_t> listed_;
   std::map<std::string, std::int64_t> steady_;
   std::int64_t due_ms_ = 0;    // of the next look

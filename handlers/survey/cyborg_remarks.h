@@ -1,4 +1,4 @@
-// What is said of a device of Cyborg's besides where it stands: that it was never seen before, that
+// Remarks on a device of Cyborg's besides where it stands: that it was never seen before, that
 // Cyborg has leaked an ARQ on it, that a switch of Cyborg's did not hit the device it was meant
 // for. None of it makes anybody touch a drive that would not be touched otherwise. Pure.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace reclaim {
 
-// How the note of a leaked ARQ begins: it is no doubt of the device's own state.
+// The note of a leaked ARQ begins so: it is no doubt of the device's own state.
 inline constexpr std::string_view kLeakedArq = "leaked: ARQ ";
-// And that of a switch gone astray.
+// The note of a switch gone astray begins so.
 inline constexpr std::string_view kSwitchAstray = "Cyborg's switch went astray: ";
 
 // A device on offer that nobody knows anything of: it is reserved and cleaned before its first

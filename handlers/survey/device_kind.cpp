@@ -40,7 +40,7 @@ void become(Record& base, Facts& facts, const std::string& type, bool by_steps) 
 void begin_as_shown(Record& base, const Sighting& sighting) {
   base.type = type_of(sighting);
   base.by_steps = sighting.by_steps;
-  // What the ledger remembers is of the drive that stood here before.
+  // The ledger's memory is of the drive that stood here before.
   base.stage = Stage::available;
   base.last_error.clear();
   base.waiting_for.clear();

@@ -1,4 +1,4 @@
-// What a device is to Reclaim: a drive that an [nvme] device_spec entry matches, which is erased,
+// Tells the kind of a device: a drive that an [nvme] device_spec entry matches, which is erased,
 // another PCI function that a [devices] device_spec entry matches, which is cleaned by its steps,
 // or something else, which is shown by its PCI class and never written: no ledger line, no PUT.
 // Pure.

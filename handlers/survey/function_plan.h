@@ -14,17 +14,17 @@
 namespace reclaim {
 
 inline constexpr std::string_view kPciInterface = "pci";
-// What a certificate has for a method, where there was no erase.
+// A certificate has this for a method, where there was no erase.
 inline constexpr std::string_view kByOperatorSteps = "operator_steps";
 
-// Whether [devices] clean_step_priority_override can be followed: names that there are, and 0 to
+// Ok if [devices] clean_step_priority_override can be followed: names that there are, and 0 to
 // 1000; and then, that no two are equal. Errc::invalid.
 [[nodiscard]] Status check_function_step_priorities(const StepPriorities& priorities);
 [[nodiscard]] Status check_function_step_order(const StepPriorities& priorities);
 // The built-in step that has this priority; empty: none has.
 [[nodiscard]] std::string built_in_function_step_at(int priority, const StepPriorities& priorities);
 
-// Whether the device can be given back at all as it is configured: one of its steps verifies.
+// Ok if the device can be given back at all as it is configured: one of its steps verifies.
 // Errc::refused with the remedy.
 [[nodiscard]] Status check_function_plan(const DevicePolicy& policy);
 
@@ -40,7 +40,8 @@ inline constexpr std::string_view kByOperatorSteps = "operator_steps";
 [[nodiscard]] std::vector<std::string> step_names(const std::vector<CleanStep>& plan);
 [[nodiscard]] std::vector<std::string> verifying_steps(const std::vector<CleanStep>& plan);
 
-// What stands for evidence and verification in the record and the certificate of such a device.
+// The texts that stand for evidence and verification in the record and the certificate of such a
+// device.
 [[nodiscard]] std::string steps_as_evidence(const std::vector<CleanStep>& plan);
 [[nodiscard]] std::string steps_as_verification(const std::vector<CleanStep>& plan);
 

@@ -1,6 +1,7 @@
-// Which instances lived on this host, and when, as notifications alone tell it, also those that
-// waited in their queue while no worker ran. It names whoever may have had a device that no survey
-// saw taken. It has no authority: nothing is reserved, erased or released by it, or kept from it.
+// Remembers which instances lived on this host, and when, as notifications alone tell it, also
+// those that waited in their queue while no worker ran. It names whoever may have had a device that
+// no survey saw taken. It has no authority: nothing is reserved, erased or released by it, or kept
+// from it.
 //
 // Thread: the loop's. Lost with the worker; what was found out for a device is in its record.
 #pragma once
@@ -18,9 +19,9 @@ namespace reclaim {
 
 class HeardInstances final {
  public:
-  // What the notification tells of a life on the host of these names; of a deletion that names no
-  // host, of one that was heard of here. One without a time counts as sent now. They may come twice
-  // and in any order. True: a life begins that was not heard of before.
+  // Takes what the notification tells of a life on the host of these names; of a deletion that
+  // names no host, of one that was heard of here. One without a time counts as sent now. They may
+  // come twice and in any order. True: a life begins that was not heard of before.
   bool hear(const Kick& kick, const HostNames& here, WallMs now);
 
   [[nodiscard]] bool knows(const std::string& instance) const { return lives_.contains(instance); }
@@ -31,7 +32,7 @@ class HeardInstances final {
                                                 std::vector<std::string> known) const;
 
  private:
-  // As told last; 0: not told.
+  // The times as told last; 0: not told.
   struct Lived {
     WallMs began;
     WallMs ended;

@@ -1,5 +1,5 @@
-// Whether the bus tells of what the surveys find: tenancies that end without a notification near
-// their end, and none since, are the sign of a service that sends none, or none that is heard.
+// Watches whether the bus tells of what the surveys find: tenancies that end without a notification
+// near their end, and none since, are the sign of a service that sends none, or none that is heard.
 //
 // Thread: the loop's.
 #pragma once
@@ -27,7 +27,7 @@ class Hearing final {
     if (heard_at_ && now.mono.ms - heard_at_->ms < kHeardNearMs) return;
     if (unheard_ends_++ == 0) unheard_since_ = now.wall;
   }
-  // Of ends of which nothing was heard, since the last notification or the worker's start: how
+  // The ends of which nothing was heard, since the last notification or the worker's start: how
   // many, and when the first was seen; 0: none.
   [[nodiscard]] std::uint32_t unheard_ends() const { return unheard_ends_; }
   [[nodiscard]] WallMs unheard_since() const { return unheard_since_; }

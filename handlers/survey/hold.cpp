@@ -13,8 +13,9 @@ namespace {
 // later.
 constexpr std::int64_t kLateWriteMs = 10LL * 60 * 1000;
 
-// What the ledger says of the drive under another address does not end a hold that was recognised
-// at this one: it stays reserved, and is cleaned when the hold is over.
+// True if dirt that the ledger knows is of the device here. The drive's dirt under another address
+// does not end a hold that was recognised at this one: it stays reserved, and is cleaned when the
+// hold is over.
 bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sighting& sighting) {
   if (ledger == nullptr || !ledger->dirty || outlives(record, *ledger)) return false;
   return !(record.held && sighting.standing.brought_dirt);
@@ -38,7 +39,8 @@ Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighti
   const nvme::Counters& counters = *sighting.drive->counters;
   if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
   if (record.held) return Hold::held;
-  // Of a claim's look only the writes tell: taking over reads, and nobody's data comes by reading.
+  // Only the writes tell after a claim's look: taking over reads, and nobody's data comes by
+  // reading.
   const bool unread = sighting.peeked || counters.host_reads == *record.certified_host_reads;
   return unread ? Hold::held : Hold::dirty;
 }
@@ -76,7 +78,7 @@ bool may_be_written_late(const Record& record, const LedgerEntry* ledger, const 
       rest.provider != sighting.view->uuid || !sighting.view->burned()) {
     return false;
   }
-  // As long as it is in doubt, its rest stays that of its release.
+  // Its rest stays that of its release as long as it is in doubt.
   return record.held || now.ms - record.certificate_at.ms <= kLateWriteMs;
 }
 

@@ -24,13 +24,14 @@ enum class Hold : std::uint8_t { held, dirty, unknown };
 // A tenancy that the book of ARQs knows and that no release came after.
 [[nodiscard]] bool missed_tenancy(const Record& record, const Sighting& sighting);
 
-// What is only heard of an ARQ may keep a drive from being touched; to undo somebody's hold takes
-// more: its allocation in Placement, or Cyborg's own list.
+// True if more than a notification tells of the ARQ: its allocation in Placement, or Cyborg's own
+// list. An ARQ that is only heard of may keep a drive from being touched, but undoes nobody's hold.
 [[nodiscard]] bool is_proven(const Arq& arq);
 
-// The same for Cyborg's devices, which are burned by a recorded tenancy only (design "held"):
-// whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
-// the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ ends it.
+// Tells a hold from a tenancy for Cyborg's devices, which are burned by a recorded tenancy only
+// (design "held"): whoever reserves one of those, by hand or by Cyborg's own switch, means it,
+// unless the drive or the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ
+// ends it.
 [[nodiscard]] Hold cyborg_hold(const Record& record, const LedgerEntry* ledger,
                                const Sighting& sighting);
 
@@ -40,8 +41,8 @@ enum class Hold : std::uint8_t { held, dirty, unknown };
 [[nodiscard]] bool may_be_written_late(const Record& record, const LedgerEntry* ledger,
                                        const Sighting& sighting, WallMs now);
 
-// Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
-// nothing speaks against it.
+// The reason why a device that is reserved and unallocated, and taken for held, is not known to be;
+// empty: nothing speaks against it.
 [[nodiscard]] std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger,
                                         const Sighting& sighting, WallMs now);
 

@@ -25,11 +25,11 @@ struct HostPause {
 
 [[nodiscard]] std::optional<HostPause> host_pause(const std::map<PciAddress, LedgerEntry>& lines,
                                                   WallMs now);
-// For who waits: until when, who, why, and what ends it.
+// The note for a device that waits: until when, who, why, and what ends it.
 inline constexpr std::string_view kPaused = "its host is paused until ";
 [[nodiscard]] std::string paused_note(const HostPause& pause, const std::string& host);
 
-// Why an order to pause is none; empty: it is one.
+// The reason why an order to pause is none; empty: it is one.
 [[nodiscard]] std::string why_no_pause(const Order& order, WallMs now);
 
 }  // namespace reclaim

@@ -15,7 +15,8 @@ using nvme::Match;
 
 constexpr std::size_t kTextBytesMax = 1024;  // of an identity
 
-// What somebody has edited so that it cannot be read tells nothing.
+// The identity that the text holds. One that somebody has edited so that it cannot be read tells
+// nothing.
 HardwareIdentity noted(const std::string& text) {
   const auto identity = nvme::decode_hardware(text);
   return identity ? *identity : HardwareIdentity{};
@@ -47,7 +48,7 @@ Match compare_as(bool by_steps, const HardwareIdentity& noted, const HardwareIde
   return by_steps ? compare_cards(noted, now) : nvme::compare(noted, now);
 }
 
-// What is remembered of the drive of one address.
+// The memory of the drive of one address.
 struct Memory {
   std::string serial;
   std::string hardware;

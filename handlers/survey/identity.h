@@ -1,4 +1,4 @@
-// Whether the drive at an address is the one on record there. Addresses may be others after a
+// Tells whether the drive at an address is the one on record there. Addresses may be others after a
 // reboot, and an unmanaged drive does not say its serial before it is claimed: it is told by what
 // stays with its hardware, and otherwise by the boot of the host in which it was last known. So is
 // a PCI function that is no drive and is cleaned by its steps; of it the slot counts, too. Pure.
@@ -28,8 +28,8 @@ using LedgerEntries = std::map<PciAddress, LedgerEntry>;
 [[nodiscard]] LedgerEntries::const_iterator dirt_of_drive(const Sighting& sighting,
                                                           const LedgerEntries& entries);
 
-// What the ledger remembers of the drive that stands there: of its address, unless only another
-// address's line knows it to be dirty. Null: nothing.
+// The ledger's line of the drive that stands there: that of its address, unless only another
+// address's line knows it to be dirty. Null: none.
 [[nodiscard]] const LedgerEntry* line_of_drive(const Sighting& sighting,
                                                const LedgerEntries& entries);
 
@@ -40,36 +40,36 @@ using LedgerEntries = std::map<PciAddress, LedgerEntry>;
                                         const std::vector<SeenDrive>& seen,
                                         const std::string& boot_id);
 
-// Whether the drive may be claimed for a cleaning; Errc::refused with the remedy.
+// Ok if the drive may be claimed for a cleaning; Errc::refused with the remedy.
 [[nodiscard]] Status is_the_one_on_record(const Sighting& sighting, const Record& record);
 
 // Nova may give a guest another device than Placement says, after a resize or a migration, say. A
 // guest is a tenancy, whoever else saw it: out of the pool, and cleaned when it is gone.
 void assess_guest(Assessment& out, const placement::ProviderView& view, const std::string& guest);
 
-// For waiting_for: why an unmanaged drive's counters could not be read.
+// A text for waiting_for: why an unmanaged drive's counters could not be read.
 [[nodiscard]] std::string not_peeked(const std::string& why);
 
-// What a look found of a drive.
+// The drive as a look found it.
 [[nodiscard]] FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive);
 
-// Why what was found at an address is not the drive that an order accepts. Empty: it is, or, where
-// no serial can be read, the claim will tell.
+// The reason why what was found at an address is not the drive that an order accepts. Empty: it is,
+// or, where no serial can be read, the claim will tell.
 [[nodiscard]] std::string not_the_drive_of(const Order& order, const FoundDrive& found,
                                            bool by_steps);
 
-// Whether the drive that a claim has opened is the one that an operator accepted, where one did, by
+// Ok if the drive that a claim has opened is the one that an operator accepted, where one did, by
 // record and ledger. Errc::failed with the remedy.
 [[nodiscard]] Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
                                          const LedgerEntry* entry);
 
-// Whether the ledger has the drive that a claim has opened as dirty at no other address, since its
+// Ok if the ledger has the drive that a claim has opened as dirty at no other address, since its
 // last release here. Otherwise it may be the drive of an instance that is shut off there, whose
 // address has changed: Errc::failed with the remedy, unless an operator accepted the drive here.
 [[nodiscard]] Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,
                                      const LedgerEntries& entries);
 
-// What is to be noted of the hardware of a drive that is the one on record: of what cannot be read
+// The hardware that is to be noted of a drive that is the one on record: of what cannot be read
 // now, what was known in the same boot stays.
 [[nodiscard]] std::string hardware_to_note(const Record& record, const nvme::DriveFacts& drive,
                                            const std::string& boot_id);

@@ -18,7 +18,7 @@ std::vector<CleanStep> built_in(const DevicePolicy& policy, const ConductorOptio
   return by_steps ? built_in_function_steps(options) : built_in_steps(policy, options);
 }
 
-// As the plan has it. It is one of those that are offered.
+// The named step as the plan has it. It is one of those that are offered.
 CleanStep defined_today(const CleanStep& named, const DevicePolicy& policy,
                         const std::vector<CleanStep>& built_ins) {
   const auto own =

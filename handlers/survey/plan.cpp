@@ -53,7 +53,7 @@ constexpr bool priorities_are_distinct() {
 
 static_assert(priorities_are_distinct(), "unchanged, the order of the steps is one that we say");
 
-// As the operator wants it, else as it is by itself.
+// The step's priority as the operator wants it, else as it is by itself.
 int priority_of(const StepKind& kind, const StepPriorities& priorities) {
   const auto wanted = priorities.find(name_of(kind));
   return wanted == priorities.end() ? kind.priority : wanted->second;
@@ -130,7 +130,7 @@ std::string built_in_step_at(int priority, const StepPriorities& priorities) {
   return {};
 }
 
-// As Ironic has it, and what an operator has to know of it besides.
+// The step as Ironic has it, and what an operator has to know of it besides.
 CleanStep as_plan_step(const OperatorStep& step) {
   const auto args = json::parse(step.args, kArgsBytesMax);
   rapidjson::Document document(rapidjson::kObjectType);
@@ -208,7 +208,7 @@ std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
   std::stable_sort(out.begin(), out.end(), [&rank](const CleanStep& a, const CleanStep& b) {
     return a.priority != b.priority ? a.priority > b.priority : rank(a) < rank(b);
   });
-  // What was locked in of a step that is as it was stays.
+  // A step that is as it was keeps what was locked in of it.
   for (CleanStep& step : out) {
     const auto locked = std::find_if(plan.begin(), plan.end(), [&step](const CleanStep& before) {
       return name_of(before) == name_of(step) && without_digest(before) == step;
@@ -276,7 +276,8 @@ bool is_whole(const std::vector<CleanStep>& plan) {
     if (before > 1 || (before == 0 && !kind.may_be_disabled)) return false;
     known += static_cast<std::size_t>(before);
   }
-  // Of ours no other: neither one of them after the erase, nor a second erase, nor one unknown.
+  // The plan has no other step of ours: neither one of them after the erase, nor a second erase,
+  // nor one unknown.
   const auto ours = std::count_if(plan.begin(), plan.end(), [](const CleanStep& step) {
     return step.interface == kNvmeInterface && !step.by_hand;
   });

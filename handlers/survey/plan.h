@@ -18,8 +18,8 @@ namespace reclaim {
 // The interface of the built-in steps of a drive.
 inline constexpr std::string_view kNvmeInterface = "nvme";
 
-// Of nvme.restore_firmware where there are images ([nvme] firmware_images); without them it is left
-// out like every step with priority 0, unless an operator gives it one.
+// The priority of nvme.restore_firmware where there are images ([nvme] firmware_images); without
+// them it is left out like every step with priority 0, unless an operator gives it one.
 inline constexpr int kRestoreFirmwarePriority = 88;
 inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots, written to flash
 [[nodiscard]] std::string restore_firmware_step();
@@ -53,11 +53,11 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
 // change it.
 [[nodiscard]] bool is_whole(const std::vector<CleanStep>& plan);
 
-// Whether the drive's health decides whether it is given back: it does where the plan has
+// True if the drive's health decides whether it is given back: it does where the plan has
 // nvme.check_health, which an operator can leave out.
 [[nodiscard]] bool judges_health(const std::vector<CleanStep>& plan);
 
-// What an operator named stands before everything else.
+// True if the steps that an operator named stand before everything else.
 [[nodiscard]] bool named_stand_first(const std::vector<CleanStep>& plan);
 
 // The plan as it is locked in, without what an operator named for this cleaning, and with his own
@@ -78,19 +78,19 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
 [[nodiscard]] CleanStep with_digest(const CleanStep& step, const std::string& sha256);
 [[nodiscard]] CleanStep without_digest(const CleanStep& step);
 
-// Where the erase stands in it; the plan's size: it has none.
+// The index of the erase in the plan; the plan's size: it has none.
 [[nodiscard]] std::size_t erase_index(const std::vector<CleanStep>& plan);
 
 // The method of the plan's erase.
 [[nodiscard]] Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan);
 
-// Whether what is configured today allows this drive to be erased by `method`, as a locked plan
-// says: it is what would be chosen today, or, where the choice is left to Reclaim, as good or
-// better. Errc::refused.
+// Ok if what is configured today allows this drive to be erased by `method`, as a locked plan says:
+// it is what would be chosen today, or, where the choice is left to Reclaim, as good or better.
+// Errc::refused.
 [[nodiscard]] Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
                                   const nvme::Capabilities& capabilities, nvme::EraseMethod method);
 
-// By which the findings of a plan's step are kept: its name, and its place where it is by hand.
+// The key of the findings of a plan's step: its name, and its place where it is by hand.
 [[nodiscard]] std::string findings_key(const std::vector<CleanStep>& plan, std::size_t index);
 
 // The first step but the erase of which `findings` (the record's JSON) say nothing; empty: they

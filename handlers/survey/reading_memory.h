@@ -1,5 +1,5 @@
-// What earlier surveys read of the providers, and whether it still stands, so that an idle survey
-// asks Placement for no device. Pure.
+// Remembers what earlier surveys read of the providers, and tells whether it still stands, so that
+// an idle survey asks Placement for no device. Pure.
 //
 // Placement (objects/resource_provider.py and allocation.py) moves the generation of a provider
 // with every change of its inventories and traits and with every allocation that is made or
@@ -34,15 +34,16 @@ class ReadingMemory final {
 
   // The tree of an earlier survey, for Providers::list_tree_again; empty: it is to be listed whole.
   [[nodiscard]] placement::Tree tree(MonoMs now) const;
-  // As listed from `now` to `answered`. What was read of providers that are gone is forgotten.
+  // Notes the tree as listed from `now` to `answered`. What was read of providers that are gone is
+  // forgotten.
   void note_tree(placement::Tree tree, MonoMs now, MonoMs answered);
 
-  // Whether what was read of one of `rows` can only stand if its consumers are among the root's.
+  // True if what was read of one of `rows` can only stand if its consumers are among the root's.
   [[nodiscard]] bool needs_consumers(const std::vector<placement::ProviderRow>& rows,
                                      MonoMs now) const;
-  // What was read of the provider that `row` of the tree noted last is of, if that stands; else
-  // null. `on_root`: the consumers of the root, asked for after the tree. Valid until the next
-  // call.
+  // The view of the provider that `row` of the tree noted last is of, if what was read of it
+  // stands; else null. `on_root`: the consumers of the root, asked for after the tree. Valid until
+  // the next call.
   [[nodiscard]] const placement::ProviderView* recall(const placement::ProviderRow& row,
                                                       const std::vector<std::string>& on_root,
                                                       MonoMs now) const;
@@ -67,7 +68,7 @@ class ReadingMemory final {
     MonoMs at;
   };
 
-  // By its generation and age alone; null: it does not stand.
+  // The reading that stands by its generation and age alone; null: it does not.
   [[nodiscard]] const Reading* reading_of(const placement::ProviderRow& row, MonoMs now) const;
 
   const std::int64_t full_interval_ms_;

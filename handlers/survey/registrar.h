@@ -12,7 +12,7 @@
 
 namespace reclaim {
 
-// As the specification names it: CUSTOM_NVME_<VENDOR>_<PRODUCT>, of ids in hex.
+// The resource class as the specification names it: CUSTOM_NVME_<VENDOR>_<PRODUCT>, of ids in hex.
 [[nodiscard]] std::string class_of_drive(std::string_view vendor_id, std::string_view product_id);
 
 // The provider to be made below `root_uuid`, the compute node's. Refused where a drive on its own

@@ -1,6 +1,6 @@
-// Whose a reservation is that this worker may have made, without a cleaning, for a reason of its
-// own. Placement makes a write only at the generation that it names, and moves that by one: so what
-// was asked for and not answered is told by a later look. Pure.
+// Tells whose a reservation is that this worker may have made, without a cleaning, for a reason of
+// its own. Placement makes a write only at the generation that it names, and moves that by one: so
+// what was asked for and not answered is told by a later look. Pure.
 #pragma once
 
 #include <cstdint>

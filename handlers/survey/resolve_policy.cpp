@@ -1,4 +1,4 @@
-// What the policy of a device comes to while nobody has it, and what its record says of it
+// Resolves the policy of a device while nobody has it, and what its record says of it
 // (admission.h).
 #include "handlers/survey/admission.h"
 #include "handlers/survey/function_plan.h"
@@ -24,7 +24,7 @@ std::optional<Plan> plan_of_today(const Record& record, const nvme::DriveFacts& 
     return make_function_plan(policy, planning.options);
   }
   if (!drive.identity) {
-    // What it can is not known before it is claimed; what was resolved for an earlier
+    // A drive's capabilities are not known before it is claimed; what was resolved for an earlier
     // configuration counts no more.
     if (policy.managed) return std::nullopt;
     return make_plan(std::nullopt, policy, planning.options);
@@ -73,8 +73,8 @@ void note_policy(Assessment& assessment, const Record& record, const Sighting& s
       assessment.first_seen->steps_offered = *assessment.facts.steps_offered;
     }
   }
-  // What is being cleaned is cleaned by what it was admitted with; of a device that cannot be seen
-  // the last word stands.
+  // A device that is being cleaned is cleaned by what it was admitted with; of one that cannot be
+  // seen the last word stands.
   if (!policy || is_busy(record.stage) || sighting.rows.empty()) return;
   assessment.facts.tags = policy->tags;
   assessment.facts.policies = chosen_names(*policy);

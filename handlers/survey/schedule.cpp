@@ -80,7 +80,7 @@ void SurveySchedule::arm() {
       timers_.after(std::max<std::int64_t>(next - clock_.now().mono.ms, 0), [this] { fire(); });
 }
 
-// As long as no more than one pause is owed.
+// Lets a hurried survey begin in the pause, as long as no more than one pause is owed.
 void SurveySchedule::go_into_pause(std::int64_t now_ms) {
   not_before_ = std::min(not_before_, std::max(now_ms, paid_until_ - times_.spacing_ms));
 }

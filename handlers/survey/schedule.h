@@ -1,11 +1,10 @@
-// When the host is surveyed. The periodic survey has a clock of its own, which nothing else puts
-// off; whoever wants one besides gets it soon, together with his likes, and `spacing_ms` after the
-// end of the one before, so that no flood of events becomes one of requests. Who is in a hurry goes
-// into that pause once: what he saves is owed, and only pauses that nobody uses pay it back. So
-// hurry adds one survey to a flood, however long that is.
-// After one that took longer than `spacing_ms` the pause is as long as it took, and up to half of
-// that more, and nobody goes into it: a Placement that answers slowly is asked less, and the hosts
-// of a fleet keep apart.
+// Decides when the host is surveyed. The periodic survey has a clock of its own, which nothing else
+// puts off; whoever wants one besides gets it soon, together with his likes, and `spacing_ms` after
+// the end of the one before, so that no flood of events becomes one of requests. Who is in a hurry
+// goes into that pause once: what he saves is owed, and only pauses that nobody uses pay it back.
+// So hurry adds one survey to a flood, however long that is. After one that took longer than
+// `spacing_ms` the pause is as long as it took, and up to half of that more, and nobody goes into
+// it: a Placement that answers slowly is asked less, and the hosts of a fleet keep apart.
 //
 // Thread: the loop's. Owns its timer and what is due.
 #pragma once
@@ -51,7 +50,7 @@ class SurveySchedule final {
   void failed(std::int64_t retry_ms);
   // No more of them.
   void stop();
-  // How many are remembered.
+  // The number of surveys that are remembered.
   [[nodiscard]] std::size_t wanted() const { return due_.size(); }
 
  private:

@@ -1,5 +1,5 @@
-// What a command of an operator's step is told on its standard input (docs/clean-step-protocol.md).
-// Pure.
+// Writes what a command of an operator's step is told on its standard input
+// (docs/clean-step-protocol.md). Pure.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ namespace reclaim {
 [[nodiscard]] nvme::Policy strictest(nvme::Policy a, nvme::Policy b);
 // log, sample, nist, full.
 [[nodiscard]] nvme::VerifyLevel strictest(nvme::VerifyLevel a, nvme::VerifyLevel b);
-// What both put up with.
+// The relaxations that both put up with.
 [[nodiscard]] nvme::Relaxations strictest(nvme::Relaxations a, nvme::Relaxations b);
 // The lower limit of each.
 [[nodiscard]] nvme::HealthLimits strictest(nvme::HealthLimits a, nvme::HealthLimits b);
@@ -45,7 +45,7 @@ namespace reclaim {
 [[nodiscard]] DevicePolicy raised_by_traits(DevicePolicy policy,
                                             const std::vector<std::string>& traits);
 
-// The same for those that were chosen when the device was last surveyed, by their names.
+// Raised by the sections that were chosen when the device was last surveyed, by their names.
 [[nodiscard]] DevicePolicy raised_by_names(DevicePolicy policy,
                                            const std::vector<std::string>& names);
 
@@ -55,10 +55,11 @@ namespace reclaim {
 // The names of those chosen, known or not.
 [[nodiscard]] std::vector<std::string> chosen_names(const DevicePolicy& policy);
 
-// Why it must not be cleaned by what is known, with the remedy; empty: nothing speaks against it.
+// The reason why it must not be cleaned by what is known, with the remedy; empty: nothing speaks
+// against it.
 [[nodiscard]] std::string why_unknown(const DevicePolicy& policy);
 
-// Which policies count and why, and what each of them made stricter: one line for people.
+// Tells which policies count and why, and what each of them made stricter: one line for people.
 [[nodiscard]] std::string describe_origin(const DevicePolicy& policy);
 
 }  // namespace reclaim

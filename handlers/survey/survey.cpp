@@ -7,8 +7,8 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kReadsAtOnce = 4;  // devices; as many connections to Placement
-// What the drives said counts beside what Placement says later only if it said it soon: somebody
-// may have had one in between.
+// The drives' word counts beside what Placement says later only if they gave it this soon before:
+// somebody may have had one in between.
 constexpr std::int64_t kLookStandsMs = 2'000;
 
 // Some makers give all their drives one Device Serial Number; functions of one device share theirs.
@@ -121,7 +121,8 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
 
 void Surveyor::join(const std::shared_ptr<Run>& run, bool again) {
   if (!run->done || !run->listed || !run->drives) return;
-  // What Placement lists for the first time may be of another class, which was not looked at.
+  // A device that Placement lists for the first time may be of another class, which was not looked
+  // at.
   for (const nvme::DriveFacts& drive : *run->drives) run->others.insert(drive.address);
   for (const auto& [address, sighting] : run->survey.sightings) {
     again = run->others.insert(address).second || again;

@@ -21,18 +21,18 @@
 
 namespace reclaim {
 
-// Whether the drive at an address is the one on record there (handlers/survey/identity.h), and if
-// that is not so or cannot be told, why.
+// Tells whether the drive at an address is the one on record there (handlers/survey/identity.h),
+// and if that is not so or cannot be told, why.
 struct DriveStanding {
   nvme::Match match = nvme::Match::same;
   std::string why;
   bool brought_dirt = false;  // what the ledger remembers of it stands under another address
-  // Then: of the drive that the ledger remembers at this one.
+  // Then these are of the drive that the ledger remembers at this address.
   std::string home_serial = {};
   std::string home_enrolment = {};
 };
 
-// What a drive says of itself, whatever it is to us.
+// A drive as it tells of itself, whatever it is to us.
 struct SeenDrive {
   PciAddress address;
   std::string serial;  // empty: it does not answer
@@ -44,11 +44,11 @@ struct Sighting {
   PciAddress address;
   std::vector<placement::ProviderRow> rows;     // providers whose name ends in the address
   std::optional<placement::ProviderView> view;  // of the one provider, when it was read
-  // Of each provider that could be read, where several stand for an address that is known.
+  // The views of all providers that could be read, where several stand for a known address.
   std::vector<placement::ProviderView> views;
   std::optional<nvme::DriveFacts> drive;  // when the host shows such a function
   bool remembered = false;  // an earlier survey read it, and it stands (reading_memory.h)
-  // Of those that SurveyRequest::asks named; no value: Placement did not answer.
+  // The consumers that SurveyRequest::asks named; no value: Placement did not answer.
   std::map<std::string, std::optional<placement::Consumer>> consumers;
   std::string problem;  // why the provider could not be read this time
 
@@ -64,12 +64,12 @@ struct Sighting {
   // The rest of what may be Cyborg's.
   std::optional<Arq> holder;  // an ARQ that binds it
   std::optional<Arq> ended;   // one that did, and it was not released since
-  // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known now.
+  // The status by Cyborg's API: "enabled", "maintaining", or nothing; no value: not known now.
   std::optional<std::string> cyborg_status;
   // The UUID that Cyborg has for it, or nothing; no value: not known now.
   std::optional<std::string> cyborg_uuid;
   bool cyborg_silent = false;  // the API is configured and does not answer
-  // The same status where Cyborg tells that it is of this device and no other; empty: it does not.
+  // Cyborg's status where Cyborg tells that it is of this device and no other; empty: it does not.
   std::string own_status;
   // Cyborg has been listing it as bound for a while, and nothing else speaks for it.
   std::optional<Arq> leaked;
@@ -81,7 +81,7 @@ struct Sighting {
   std::int64_t followed_for_ms = 0;
   std::string followed_by;
 
-  // Of its providers, those that choose a cleaning policy.
+  // The traits of its providers that choose a cleaning policy.
   [[nodiscard]] std::vector<std::string> policy_traits() const;
   [[nodiscard]] bool is_drive() const { return drive && drive->is_drive(); }
 };
@@ -103,7 +103,7 @@ struct SurveyRequest {
   std::set<PciAddress> known;      // addresses to read although no provider is marked one-time-use
   std::set<PciAddress> busy;       // being cleaned: not read, the conductor reads them itself
   std::set<PciAddress> unsettled;  // read again, though what is remembered may stand
-  // Of a provider of Cyborg's: is it ours? Only then it is read.
+  // True if a provider of Cyborg's is ours: only then it is read.
   std::function<bool(const Sighting&)> ours;
   // Drives that no provider stands for are told too.
   bool unregistered = false;

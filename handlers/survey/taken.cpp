@@ -32,7 +32,7 @@ bool is_had(const Record& base, const Sighting& sighting) {
          std::any_of(sighting.views.begin(), sighting.views.end(), had);
 }
 
-// Who has it by one of them may write to it.
+// Judges an address of several providers: whoever has the device by one of them may write to it.
 void assess_had_by_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
                            const Sighting& sighting) {
   reserve_each(out, sighting);
@@ -155,7 +155,7 @@ void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledg
   if (had || is_known_dirty(base, ledger)) {
     return assess_had_by_several(out, base, ledger, sighting);
   }
-  // What a tenant has, or has left, nobody else gets by another provider.
+  // A tenant's device, or one that a tenant has left, nobody else gets by another provider.
   if (base.stage == Stage::allocated && base.cleanable()) return reserve_each(out, sighting);
   // Two pools may offer it now; the one that is ours to write does not.
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&

@@ -1,5 +1,5 @@
-// Who has a device, as Placement says: an instance by its one provider, or by one of several; and
-// the alarm where that device was known to be dirty. Pure.
+// Judges who has a device, as Placement says: an instance by its one provider, or by one of
+// several; and the alarm where that device was known to be dirty. Pure.
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ namespace reclaim {
 // The certificate was written after the ledger's line: the line only waits to be struck.
 [[nodiscard]] bool outlives(const Record& record, const LedgerEntry& ledger);
 
-// Not clean, as is recorded or remembered, and no tenant's as far as is known.
+// True if the device is not clean, as is recorded or remembered, and no tenant's as far as is
+// known.
 [[nodiscard]] bool is_known_dirty(const Record& record, const LedgerEntry* ledger);
 
-// As the alarm and its journal line say it.
+// The alarm and its journal line say this.
 inline constexpr const char* kNotKnownToBeClean =
     "a tenant has got a drive that is not known to be clean";
 // A tenant has got what is not known to be clean: said in journal, last_error and log. `who` holds
@@ -38,7 +39,7 @@ void name_tenant(Facts& facts, const Sighting& sighting);
 void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
                     const Sighting& sighting);
 
-// How the device's state and its reservation contradict each other; empty: they do not. The
+// Tells how the device's state and its reservation contradict each other; empty: they do not. The
 // invariant of the specification: reserved = total, and only then, where the device is not
 // available.
 [[nodiscard]] std::string mismatch_of(const Record& record, const Assessment& assessment,

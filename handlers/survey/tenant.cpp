@@ -36,7 +36,7 @@ Tenant tenant_of(const Sighting& sighting, const Record& record) {
 }
 
 std::optional<std::string> asks_about(const Sighting& sighting, const Record* record) {
-  // What is not reserved is to be, first of all.
+  // A device that is not reserved is to be, first of all.
   if (!sighting.view || sighting.view->free() || !sighting.view->burned()) return std::nullopt;
   const std::string& now = sighting.view->consumers.front();
   const bool asked = sighting.consumers.contains(now);

@@ -1,5 +1,5 @@
-// Whose tenancy it is that Placement shows, where another consumer holds a device than the one on
-// record. Pure.
+// Tells whose tenancy it is that Placement shows, where another consumer holds a device than the
+// one on record. Pure.
 //
 // Nova moves what an instance has on a host to its migration's UUID while it moves away, and back
 // if it stays (move_allocations, one POST): the tenancy of that instance by another name. Until the
@@ -30,10 +30,10 @@ enum class Tenant : std::uint8_t {
   unknown,  // Placement has not told it yet
 };
 
-// For how long an instance that moves may have nothing.
+// An instance that moves may have nothing for so long.
 inline constexpr std::int64_t kMoveMs = 60'000;
 
-// Of an allocated device with a view that has a consumer.
+// Judges the consumer of an allocated device. `sighting` has a view that has a consumer.
 [[nodiscard]] Tenant tenant_of(const Sighting& sighting, const Record& record);
 
 // SurveyRequest::asks. `record`: of the device; null: it has none. Of a tenancy whose project is
@@ -41,7 +41,7 @@ inline constexpr std::int64_t kMoveMs = 60'000;
 // not while the other is there still tells the two apart.
 [[nodiscard]] std::optional<std::string> asks_about(const Sighting& sighting, const Record* record);
 
-// What Placement told of the consumer; null: nothing.
+// The consumer as Placement told of it; null: it told nothing.
 [[nodiscard]] const placement::Consumer* told_of(const Sighting& sighting,
                                                  const std::string& consumer);
 

@@ -5,8 +5,8 @@
 namespace reclaim {
 namespace {
 
-// What binding a driver has the kernel and udev read: partition tables and signatures, at both ends
-// of each namespace.
+// The kernel and udev read no more than this when a driver is bound: partition tables and
+// signatures, at both ends of each namespace.
 constexpr std::uint64_t kTakeOverReadsMax = 1'000;
 
 // Nova burns what it gives away of a one-time-use device, and nobody burns any other.

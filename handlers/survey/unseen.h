@@ -1,7 +1,8 @@
-// Who had the device while nobody looked? Placement moves a provider's generation with every
-// allocation that is made or replaced, and with every write of its inventory or traits; deletions
-// move none (objects/resource_provider.py, allocation.py). So a generation shows that nobody can
-// have had the device, and otherwise asks a question, which the drive's counters answer. Pure.
+// Judges whether anybody had the device while nobody looked. Placement moves a provider's
+// generation with every allocation that is made or replaced, and with every write of its inventory
+// or traits; deletions move none (objects/resource_provider.py, allocation.py). So a generation
+// shows that nobody can have had the device, and otherwise asks a question, which the drive's
+// counters answer. Pure.
 //
 // A provider of Cyborg's that is deleted and made again keeps its UUID and counts from the start:
 // one that has come back to where it was by then asks nothing.
@@ -17,11 +18,11 @@ namespace reclaim {
 // `sighting` has the view of a provider that nobody has an allocation of.
 [[nodiscard]] Rest rest_of(const Sighting& sighting);
 
-// When it was last seen at rest: as its record says, or else the ledger, which knows of its
-// release.
+// The device as it was last seen at rest: as its record says, or else the ledger, which knows of
+// its release.
 [[nodiscard]] Rest last_rest(const Record& record, const LedgerEntry* ledger);
 
-// Whether the provider was written to so often since `rest` that a tenancy may have begun and
+// True if the provider was written to so often since `rest` that a tenancy may have begun and
 // ended: one write allocates the device, and one each is the least that brings `reserved` from what
 // it was then, over what its owner makes of it for a tenant, to what it is now. So the one write of
 // a hand that reserves it, or un-reserves it, asks nothing. A burn is counted only where Nova
@@ -44,7 +45,7 @@ void assess_in_question(Assessment& out, const Record& record, const Sighting& s
 // more. Nova burns a device before it builds the guest, and leaves it burned where that fails.
 void assess_failed_build(Assessment& out, const Record& record, const HostView& host);
 
-// Whether nothing but a claim shows what the drive counted: it stands unmanaged, and what it is
+// True if nothing but a claim shows what the drive counted: it stands unmanaged, and what it is
 // compared with is known.
 [[nodiscard]] bool is_told_by_a_claim(const Record& record, const Sighting& sighting);
 
