@@ -42,7 +42,7 @@ struct Call {
   std::string steps;    // of one that names clean steps: their names
   Once<Response> done;
 
-  // Where the client reached us.
+  // The address at which the client reached us.
   [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
 };
 using CallPtr = std::shared_ptr<Call>;
@@ -101,7 +101,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     call->negotiated = negotiate(folded(call->request, kVersionHeader));
     auto route = parse_route(call->request.target);
     if (!route) {
-      // Where it was going, for the audit.
+      // The audit has where it was going.
       const std::string_view target = call->request.target;
       auto path = parse_route(target.substr(0, target.find('?')));
       if (path) call->route = *std::move(path);
@@ -130,7 +130,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (call->route.resource == Resource::version) {
       return answer(*call, json_response(200, version_document(call->base_url())));
     }
-    // What proxies ask to see whether this node serves.
+    // Proxies ask this to see whether this node serves.
     readiness_.of_redis([this, call](const std::string& why_not) {
       answer(*call, why_not.empty() ? json_response(200, root_document(call->base_url()))
                                     : fault(503, why_not));
@@ -281,7 +281,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                     to_string(needed), to_string(call.negotiated->version)));
     }
     const std::string_view rule = rule_of(resource);
-    // As Cyborg's scope_types: an admin of a domain, or of the system, is none of the fleet's.
+    // A token of a domain, or of the system, is no admin of the fleet's, as in Cyborg's
+    // scope_types.
     if (options_.authenticate && call.who.project_id.empty()) {
       return fault(403,
                    fmt::format("{} is for tokens of a project, and this one has another scope: get "
@@ -304,8 +305,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
   }
 
-  // What rules may judge by: as in Cyborg, the caller's own project and user. A fact that a token
-  // does not have is none.
+  // The facts that rules may judge by: as in Cyborg, the caller's own project and user. A fact that
+  // a token does not have is none.
   static Target own(const placement::Identity& who) {
     Target target;
     if (!who.project_id.empty()) target["project_id"] = who.project_id;
@@ -360,7 +361,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     });
   }
 
-  // As this caller may see a device.
+  // The form in which this caller may see a device.
   [[nodiscard]] DeviceForm form_for(const Call& call) const {
     return device_form(call.negotiated->version,
                        policy_.allows(kRuleOfReasons, call.who, own(call.who)), call.base_url());
@@ -427,7 +428,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         });
   }
 
-  // The same order on the host; of those that need a key.
+  // The command that gives the order on the host; of the orders that need a key.
   static std::string_view command_of(OrderKind kind) {
     if (kind == OrderKind::enrol) return "set ADDRESS --enrol";
     if (kind == OrderKind::disown) return "disown ADDRESS --reason TEXT";
@@ -443,7 +444,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                              command_of(kind.kind)));
   }
 
-  // Who did it, on which device, and what came of it; refused attempts as well.
+  // Logs who did it, on which device, and what came of it; refused attempts as well.
   void audit(const Call& call, const Response& response) {
     const std::string outcome =
         response.status < 300 ? "accepted" : fmt::format("refused with {}", response.status);
@@ -566,7 +567,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                  fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id)));
   }
 
-  // What callers may know of Redis' trouble; the rest is in the log.
+  // The answer to a caller when Redis is in trouble; the rest is in the log.
   Response redis_fault(const Call& call, const Error& error) {
     if (error.code == Errc::conflict) return fault(409, error.what);
     ports_.log.warning(log_name::kApi, "Redis does not answer the API",

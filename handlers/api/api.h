@@ -42,7 +42,7 @@ struct Response {
   int status = 200;
   std::vector<Header> headers;  // without Content-Length, Date and Connection, which HTTP adds
   std::string body;
-  // For the access log, where authentication got that far; never a token.
+  // The caller, for the access log, where authentication got that far; never a token.
   std::string user_id;
   std::string project_id;
 };
@@ -79,7 +79,7 @@ class Api final {
   // `done` is called exactly once, perhaps before handle() returns; never after the Api is gone.
   void handle(Request request, Once<Response> done);
 
-  // By these rules from now on.
+  // Judges by these rules from now on.
   void use(Policy policy);
 
  private:

@@ -18,7 +18,8 @@ namespace reclaim::api {
 struct ArqFilter {
   std::optional<std::string> instance;
   bool resolved = false;  // bind_state=resolved
-  // Whose ARQs may be seen: everybody's for nothing. One whose project is not known is nobody's.
+  // The project whose ARQs may be seen; nothing: everybody's. An ARQ whose project is not known is
+  // nobody's.
   std::optional<std::string> project;
 };
 
@@ -33,7 +34,7 @@ struct ArqFilter {
                                                  Arqs::const_iterator last,
                                                  const std::optional<std::string>& project);
 
-// What to say of several that bind.
+// The note where several hosts' books say that it binds.
 [[nodiscard]] std::string doubt_of(const std::vector<const ArqRow*>& told);
 
 // The body of `GET /v2/accelerator_requests`, made in pieces.
@@ -46,7 +47,7 @@ class ArqList final {
   [[nodiscard]] bool go_on();
   // Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
   [[nodiscard]] std::optional<std::string> take();
-  // Whose book says so.
+  // The host whose book has an ARQ that is not resolved.
   [[nodiscard]] const std::string& unresolved_on() const { return unresolved_on_; }
 
  private:

@@ -270,7 +270,7 @@ void CertificateList::run(Callback<std::string> done) {
   begin_behind_certificate();
 }
 
-// What clients send that know no links.
+// Begins behind the certificate with this id: clients that know no links send it.
 void CertificateList::begin_behind_certificate() {
   find_certificate(
       certificates_, log_, devices_, query_.marker,

@@ -39,8 +39,8 @@ struct CertificateQuery {
 struct FoundCertificate {
   std::string text;  // sealed; empty: no device has it, or it has a newer one
   std::string uuid;  // of the device
-  // Why nobody can say whose it is; empty: it is known. A host's login may write another's id into
-  // a text of its own, and only the signature tells which of them is whose.
+  // The reason why nobody can say whose it is; empty: it is known. A host's login may write
+  // another's id into a text of its own, and only the signature tells which of them is whose.
   std::string doubt;
   std::string damage;  // what is where it should be, and cannot be believed; empty: nothing is
 };

@@ -35,7 +35,7 @@ class ChunkedResponse final : public std::enable_shared_from_this<ChunkedRespons
   }
 
   void go_on() {
-    // What is at the front stands there while it is made, also for make() within it.
+    // The piece at the front stands there while it is made, also for make() within it.
     while (turns_.may_begin()) {
       if (waiting_.front()()) continue;
       waiting_.pop_front();

@@ -43,7 +43,7 @@ struct DeviceQuery {
   std::string marker;  // empty: from the beginning
   DeviceKey sort_key = DeviceKey::place;
   bool descending = false;
-  // As they were given, for the link to the next page.
+  // The parameters as they were given, for the link to the next page.
   Parameters parameters;
 
   [[nodiscard]] bool in_pages() const {

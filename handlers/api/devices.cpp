@@ -33,7 +33,7 @@ std::string std_board_info(const Device& device) {
                      printable_excerpt(device.product_id, 40), device.address);
 }
 
-// What `write` writes between the braces of one object.
+// The members that `write` writes between the braces of one object.
 std::string members(const std::function<void(JsonWriter&)>& write) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
@@ -84,7 +84,7 @@ void put_number_or_null(JsonWriter& writer, std::string_view key, std::optional<
   }
 }
 
-// Of the device itself, from kVersionCleaning on.
+// Writes the cleaning of the device itself, from kVersionCleaning on.
 void put_cleaning(JsonWriter& writer, const Record& record) {
   put_key(writer, "held");
   writer.Bool(record.held);
@@ -108,7 +108,7 @@ void put_wear(JsonWriter& writer, const Record& record) {
   put_number_or_null(writer, "available_spare", wear.spare_percent);
 }
 
-// What is in Redis as a JSON text; an empty object when there is none that can be read.
+// Writes what Redis has as a JSON text; an empty object when there is none that can be read.
 void put_json(JsonWriter& writer, std::string_view key, const std::string& text) {
   put_key(writer, key);
   const auto parsed = parse_shallow(text, kFindingsBytesMax);
@@ -139,8 +139,8 @@ std::string seconds(std::int64_t ms) {
   return fmt::format("{} s", ms / 1'000);
 }
 
-// Who has it, and what is to be done. An ARQ that was merely heard of may have ended unheard, and
-// only somebody on the host can tell.
+// Tells who has it, and what is to be done. An ARQ that was merely heard of may have ended unheard,
+// and only somebody on the host can tell.
 std::string why_allocated(const Record& record) {
   const bool by_arq = record.flow == Flow::cyborg && !record.arq.empty();
   const std::string arq =
@@ -190,8 +190,8 @@ std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
   return Fault{500, "a device in a state that does not exist"};
 }
 
-// What Ironic's get_clean_steps() returns: the steps of the plan, without those that an operator
-// named.
+// The list that Ironic's get_clean_steps() returns: the steps of the plan, without those that an
+// operator named.
 std::string step_list(const Record& record) {
   std::vector<const CleanStep*> enabled;
   for (const CleanStep& step : record.plan) {

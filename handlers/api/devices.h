@@ -17,7 +17,7 @@ namespace reclaim::api {
 // The fields of Device that are JSON, out of the others and what its record says besides.
 void render(Device& device, const Record& record);
 
-// How a device is written.
+// The form in which a device is written.
 struct DeviceForm {
   Microversion version;
   // With waiting_for and last_error, which may hold serials and texts of the host.
@@ -32,7 +32,7 @@ void append_device(std::string& out, const Device& device, const DeviceForm& for
 // the version has no such member.
 [[nodiscard]] std::string damaged_member(const std::vector<Damaged>& damaged,
                                          const DeviceForm& form);
-// What `GET /v2/devices/ID` answers, or below it `/cleaning` or `/cleaning/steps`.
+// The body that `GET /v2/devices/ID` answers, or below it `/cleaning` or `/cleaning/steps`.
 [[nodiscard]] std::string body_of(Resource resource, const Record& record, const DeviceForm& form);
 
 struct Fault {
@@ -40,17 +40,18 @@ struct Fault {
   std::string detail;
 };
 
-// Of a device that is only shown.
+// The fault of an order for a device that is only shown.
 [[nodiscard]] Fault why_not_of_its_type(const Record& record);
-// Why nothing of the device's host would hear an order; nothing: its worker lives.
+// The fault if nothing of the device's host would hear an order; nothing: its worker lives.
 [[nodiscard]] std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
                                                  std::int64_t heartbeat_max_ms);
-// Why the hold at which the device waits takes no approval; nothing: it does, or waits at one.
+// The fault if the hold at which the device waits takes no approval; nothing: it does, or waits at
+// one.
 [[nodiscard]] std::optional<Fault> why_not_unhold(const Fleet::Found& found, WallMs now,
                                                   std::int64_t heartbeat_max_ms);
-// Why the device may not be told to clean itself now, as the specification lists it; nothing: it
-// may. `steps_named`: with clean steps by hand, which a device in the pool takes too. The worker
-// judges again when it gets the order.
+// The fault if the device may not be told to clean itself now, as the specification lists it;
+// nothing: it may. `steps_named`: with clean steps by hand, which a device in the pool takes too.
+// The worker judges again when it gets the order.
 [[nodiscard]] std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                                  std::int64_t heartbeat_max_ms, bool steps_named);
 

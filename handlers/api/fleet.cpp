@@ -51,7 +51,7 @@ class Kept final {
   std::vector<Done> waiting_;
 };
 
-// Of the hosts that can be read, in their order; and those that cannot.
+// The rows of the hosts that can be read, in their order; and those that cannot.
 template <typename Rows>
 struct Read {
   std::vector<Rows> rows;
@@ -97,7 +97,7 @@ class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
  private:
   void loaded(std::size_t host, Result<Rows> rows) {
     under_way_ -= 1;
-    // What one host's login wrote into its keys is no reason to keep the others from being shown.
+    // One host's keys, whatever its login wrote into them, keep no others from being shown.
     if (rows || is_of_what_is_stored(rows.error())) {
       rows_[host] = std::move(rows);
     } else if (!error_) {
@@ -263,8 +263,8 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  // Until it is read again, so that a fleet is forgotten host by host, each in the turn in which it
-  // was read again.
+  // Keeps a host's devices until they are read again, so that a fleet is forgotten host by host,
+  // each in the turn in which it was read again.
   void remember(const std::string& host, HostDevices devices) {
     HostDevices& known = devices_of_[host];
     if (known != nullptr) {
@@ -294,7 +294,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       const auto self = weak.lock();
       if (!self) return done.drop();
       if (!arqs) return done(arqs.error());
-      // As with the devices: kept until they are read again.
+      // The host's ARQs, like its devices, are kept until they are read again.
       auto& rows = self->arqs_of_[host];
       rows.clear();
       for (Arq& arq : *arqs) {

@@ -1,4 +1,4 @@
-// What is in Redis for all hosts, as the API shows it: read host by host, kept for a moment,
+// Shows what is in Redis for all hosts, as the API needs it: read host by host, kept for a moment,
 // and asked for once however many requests want it at the same time.
 //
 // Thread: the loop's. Owns its copies; the store's callbacks may come after it is gone.
@@ -23,7 +23,7 @@
 
 namespace reclaim::api {
 
-// Of a record what a list shows. Small: a large fleet has tens of thousands.
+// The part of a record that a list shows. Small: a large fleet has tens of thousands.
 struct Device {
   std::string uuid;
   std::string host;
@@ -56,16 +56,17 @@ struct Device {
 
 [[nodiscard]] Device device_of(const Record& record);
 
-// By address.
+// The devices of one host, by address.
 using HostDevices = std::shared_ptr<const std::vector<Device>>;
-// What a host's login left where its worker's word should be, and nobody can read.
+// A key that a host's login left where its worker's word should be, and that nobody can read.
 struct Damaged {
   std::string host;
   std::string address;  // empty: of the host itself
   std::string why;      // names the key, with the remedy
 };
 
-// By host, for nothing should have to pass over a large fleet in one go, not even to forget it.
+// The devices by host, for nothing should have to pass over a large fleet in one go, not even to
+// forget it.
 struct Devices {
   std::vector<HostDevices> hosts;
   std::vector<Damaged> damaged;  // hosts that are not among these
@@ -77,11 +78,11 @@ struct ArqRow {
   bool managed = true;      // by its own marker, else by the record of the device that it binds
   bool is_of_host = false;  // it names a device of that host, or its provider
 };
-// By UUID, which is the row's own text, and one for each host that has it in its book: none counts
-// in place of another's.
+// The ARQs by UUID, which is the row's own text, and one row for each host that has it in its book:
+// none counts in place of another's.
 using Arqs = std::multimap<std::string_view, std::shared_ptr<const ArqRow>>;
 
-// By host; empty: there is none, or it has expired.
+// The workers' texts by host; empty: there is none, or it has expired.
 using WorkerTexts = std::map<std::string, std::string>;
 
 struct FleetOptions {
@@ -105,11 +106,11 @@ class Fleet final {
   // address, ARQs by UUID.
   void hosts(OnView<std::vector<HostInfo>> done);
   void devices(OnView<Devices> done);
-  // Of one host, read now and alone; none when nobody by that name has ever worked. Where no host
-  // is named: of all.
+  // Reads the devices of one host, now and alone; none when nobody by that name has ever worked.
+  // Where no host is named: of all.
   void devices_of(const std::optional<std::string>& host, OnView<Devices> done);
   void arqs(OnView<Arqs> done);
-  // What each host's worker measures of itself.
+  // The texts that each host's worker measures of itself.
   void worker_texts(OnView<WorkerTexts> done);
 
   struct Found {

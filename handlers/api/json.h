@@ -16,7 +16,7 @@ using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 void put(JsonWriter& writer, std::string_view text);
 // A value of a foreign JSON text, with all strings and names in it made visible.
 void put_value(JsonWriter& writer, const rapidjson::Value& value);
-// The same, or null for an empty one.
+// A string, made visible, or null for an empty one.
 void put_or_null(JsonWriter& writer, std::string_view text);
 void put_key(JsonWriter& writer, std::string_view key);
 void put_member(JsonWriter& writer, std::string_view key, std::string_view text);

@@ -14,7 +14,7 @@ class LoopBudget {
   LoopBudget(const LoopBudget&) = delete;
   LoopBudget& operator=(const LoopBudget&) = delete;
 
-  // Whether something may be begun now. If not: wait().
+  // True if something may be begun now. If not: wait().
   [[nodiscard]] virtual bool may_begin() const = 0;
   // `go` is called in a later round of the loop, where something may be begun; never after the
   // LoopBudget is gone.

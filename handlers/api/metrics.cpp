@@ -200,7 +200,7 @@ bool MetricsPage::go_on() {
   return families_.write_one(text_, openmetrics_);
 }
 
-// Of a worker that is gone nothing is measured any more.
+// Reads a worker's text. Nothing is measured of a worker that is gone.
 void MetricsPage::read_worker_text() {
   const auto& [host, text] = *next_text_;
   ++next_text_;

@@ -34,7 +34,7 @@ struct Unavailable {
   WallMs since;  // in it; of cleaning, in its present stage
 };
 
-// What the metrics say of one host.
+// The figures that the metrics tell of one host.
 struct HostFigures {
   HostInfo info;
   bool up = false;
@@ -90,7 +90,7 @@ class MetricsPage final {
   std::string text_;
 };
 
-// By what the request's Accept names: OpenMetrics 1.0, else Prometheus' text format 0.0.4.
+// True if the request's Accept names OpenMetrics 1.0; else Prometheus' text format 0.0.4 is sent.
 [[nodiscard]] bool accepts_openmetrics(std::string_view accept);
 inline constexpr std::string_view kOpenMetricsEnd = "# EOF\n";
 inline constexpr std::string_view kOpenMetricsType =

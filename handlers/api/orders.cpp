@@ -69,7 +69,7 @@ Result<std::string> serial_of(std::string_view body) {
   return Error{Errc::invalid, "'serial' is not a text of 1 to 20 printable characters of ASCII"};
 }
 
-// What becomes of a drive that is retired.
+// Takes what becomes of a drive that is retired.
 Status take_purpose(const rapidjson::Document& body, Order& order) {
   const std::string purpose = json::maybe_string(body, kAs).value_or("");
   const bool known =
@@ -83,7 +83,7 @@ Status take_purpose(const rapidjson::Document& body, Order& order) {
   return Ok{};
 }
 
-// Of `disown` and `retire`.
+// Takes the reason of `disown` and `retire`.
 Status take_reason(std::string_view body, bool retires, Order& order) {
   const Error wanted{Errc::invalid,
                      fmt::format("{} takes {{\"reason\": TEXT}}, a text of 1 to {} bytes, and "
@@ -142,7 +142,7 @@ std::optional<Fault> why_not_enrol(const Record& record) {
   return Fault{409, fmt::format("{} is held by an operator; un-reserve it first", named(record))};
 }
 
-// What Cyborg has switched off, Cyborg alone switches on.
+// Cyborg alone switches on what Cyborg has switched off.
 std::optional<Fault> why_not_enable(const Record& record) {
   if (record.maintenance || record.cyborg_status != "maintaining") return std::nullopt;
   return Fault{409, fmt::format("{} is in no maintenance of Reclaim's; Cyborg's own status of it "

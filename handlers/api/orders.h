@@ -1,5 +1,5 @@
-// What is ordered through the API: by which rule, from which microversion on, whether the device
-// takes it now, and what the order says. The worker judges each again when it gets it. Pure;
+// The orders through the API: by which rule each goes, from which microversion on, whether the
+// device takes it now, and what it says. The worker judges each again when it gets it. Pure;
 // thread: any.
 #pragma once
 
@@ -27,13 +27,13 @@ struct OrderCall {
 // Null: the resource orders nothing.
 [[nodiscard]] const OrderCall* order_call(Resource resource);
 
-// Whether the body of a call that orders `clean` names clean steps, however badly.
+// True if the body of a call that orders `clean` names clean steps, however badly.
 [[nodiscard]] bool names_steps(std::string_view body);
 
-// Whether it is a `clean` of a device in error, held or in maintenance.
+// True if it is a `clean` of a device in error, held or in maintenance.
 [[nodiscard]] bool overrides_an_operator(const Order& order, const Record& record);
 
-// Whether it accepts something, or may undo what an operator ordered.
+// True if it accepts something, or may undo what an operator ordered.
 [[nodiscard]] bool is_an_operators(const Order& order, const Record& record);
 
 // Puts into the order what the call's body says; a fault: it says what it may not, also of clean
@@ -41,15 +41,15 @@ struct OrderCall {
 [[nodiscard]] std::optional<Fault> read_body(const OrderCall& call, std::string_view body,
                                              const Record& record, Order& order);
 
-// Of the clean steps that the order names, for the audit.
+// The names of the clean steps that the order names, for the audit.
 [[nodiscard]] std::string names_of_steps(const Order& order);
 
-// Why the device does not take it now; nothing: it does.
+// The fault if the device does not take it now; nothing: it does.
 [[nodiscard]] std::optional<Fault> why_not_order(const OrderCall& call, const Order& order,
                                                  const Fleet::Found& found, WallMs now,
                                                  std::int64_t heartbeat_max_ms);
 
-// Of an order that accepts a drive: names the drive; a fault: nothing tells which it is.
+// Names the drive of an order that accepts one; a fault: nothing tells which it is.
 [[nodiscard]] std::optional<Fault> name_drive(const Record& record, Order& order);
 
 }  // namespace reclaim::api

@@ -20,10 +20,11 @@ namespace reclaim::api {
 namespace {
 
 constexpr std::size_t kRulesMax = 500;
-// Of rules that refer to rules. Asking is recursive: this times kPolicyNestingMax bounds it.
+// The depth of rules that refer to rules. Asking is recursive: this times kPolicyNestingMax bounds
+// it.
 constexpr std::size_t kReferencesDepthMax = 32;
 
-// What the API itself asks for begins with one of these.
+// Each rule that the API itself asks for begins with one of these.
 constexpr std::array<std::string_view, 2> kApiRules{"cyborg:", "reclaim:"};
 
 struct Default {
@@ -51,7 +52,8 @@ constexpr Default kDefaults[] = {
     {"reclaim:certificate:get", "role:admin"},
     {"cyborg:arq:get_all", "rule:project_reader_or_admin"},
     {"cyborg:arq:get_one", "rule:project_reader_or_admin"},
-    // Not the login of a service, which stands on hosts that may be another's by now.
+    // An operator is not the login of a service, which stands on hosts that may be another's by
+    // now.
     {"operator_api", "role:admin and not role:service"},
     {"admin_api", "role:admin"},
     {"project_admin_api", "role:admin and project_id:%(project_id)s"},
@@ -98,15 +100,15 @@ void collect_references(const Policy::Check& check, std::set<std::string>& names
   for (const Policy::Check& child : check.children) collect_references(child, names);
 }
 
-// Who refers to whom. Recurses no deeper than there are rules.
+// The graph of which rule refers to which. Recurses no deeper than there are rules.
 class References final {
  public:
   explicit References(const CheckMap& rules) {
     for (const auto& [name, check] : rules) collect_references(*check, of_[name]);
   }
 
-  // How many rules a question to this one passes through, itself counted; the error names a
-  // reference to nothing, a circle, or a chain that is too long.
+  // The number of rules that a question to this one passes through, itself counted; the error names
+  // a reference to nothing, a circle, or a chain that is too long.
   Result<std::size_t> depth(const std::string& name) {
     const auto known = depths_.find(name);
     if (known != depths_.end()) return known->second;

@@ -1,7 +1,7 @@
-// Who may do what: oslo.policy's rule language, as much of it as operators' policy files use:
-// role:NAME, rule:NAME, `and`, `or`, `not`, parentheses, "@" (everybody), "!" and "" (oslo: the
-// empty rule allows, "!" denies), project_id:%(project_id)s and the like against the target, and
-// literals ('all':%(system_scope)s). Pure; thread: any.
+// Judges who may do what: oslo.policy's rule language, as much of it as operators' policy files
+// use: role:NAME, rule:NAME, `and`, `or`, `not`, parentheses, "@" (everybody), "!" and "" (oslo:
+// the empty rule allows, "!" denies), project_id:%(project_id)s and the like against the target,
+// and literals ('all':%(system_scope)s). Pure; thread: any.
 #pragma once
 
 #include <map>

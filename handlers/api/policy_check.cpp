@@ -17,14 +17,14 @@ namespace {
 using Check = Policy::Check;
 using Kind = Check::Kind;
 
-// What may stand before the colon, besides `role`, `rule` and a literal: the caller's facts as
+// These may stand before the colon, besides `role`, `rule` and a literal: the caller's facts as
 // oslo.context names them. is_public_api is never true of what a rule is asked for: the version
 // documents need no rule.
 constexpr std::array<std::string_view, 10> kCredentials{
     "is_admin",  "is_public_api",     "user_id", "user_domain_id", "project_id",
     "domain_id", "project_domain_id", "roles",   "service_roles",  "system_scope"};
 
-// What a rule may compare with: who asks, for that is all a target holds (api.cpp). Of anything
+// A rule may compare with these: who asks, for that is all a target holds (api.cpp). Of anything
 // else the answer would always be no.
 constexpr std::array<std::string_view, 2> kFacts{"project_id", "user_id"};
 
@@ -38,7 +38,7 @@ Error wrong(std::string_view what, std::string_view token) {
 
 // ------------------------------------------------------------------------------------- one check
 
-// As Python's % operator reads it, of which policies use two forms: %(name)s and %%.
+// Reads a match as Python's % operator does, of which policies use two forms: %(name)s and %%.
 Result<std::vector<Check::Part>> parse_match(std::string_view text) {
   std::vector<Check::Part> parts;
   std::string plain;

@@ -15,7 +15,7 @@
 namespace reclaim::api {
 
 inline constexpr std::size_t kPolicyRuleBytesMax = 4'096;
-// Of parentheses and `not`s inside one rule.
+// The nesting of parentheses and `not`s inside one rule.
 inline constexpr std::size_t kPolicyNestingMax = 32;
 
 struct Policy::Check {
@@ -30,7 +30,8 @@ struct Policy::Check {
     credential,  // a fact of the caller equals the match
     literal,     // a constant equals the match
   };
-  // Of a match such as "%(project_id)s": a text that stands there, or the name of a target's fact.
+  // A part of a match such as "%(project_id)s": a text that stands there, or the name of a target's
+  // fact.
   struct Part {
     bool of_target = false;
     std::string text;
@@ -51,7 +52,7 @@ struct Policy::Check {
 
 using CheckMap = std::map<std::string, std::shared_ptr<const Policy::Check>>;
 
-// Whether the rule `name` allows it. Every rule is asked at most once, however often others refer
+// True if the rule `name` allows it. Every rule is asked at most once, however often others refer
 // to it. `rules` holds no circle and all that is referred to.
 [[nodiscard]] bool rule_allows(const CheckMap& rules, std::string_view name,
                                const placement::Identity& who, const Target& target);

@@ -1,5 +1,5 @@
-// Whether this process can answer the device API: Redis is read for it, at most once a view, and
-// Keystone is judged by what became of the tokens that were to be validated.
+// Judges whether this process can answer the device API: Redis is read for it, at most once a view,
+// and Keystone is judged by what became of the tokens that were to be validated.
 //
 // Thread: the loop's. The store's callbacks may come after it is gone.
 #pragma once

@@ -1,5 +1,5 @@
-// What a caller needs for each of the API's resources: the rule of the policy, the microversion,
-// and whether a query is accepted. Pure; thread: any.
+// Tells what a caller needs for each of the API's resources: the rule of the policy, the
+// microversion, and whether a query is accepted. Pure; thread: any.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace reclaim::api {
 
-// What a cleaning found, and why it does not go on: serials, errors of the host.
+// The rule by which one may see what a cleaning found, and why it does not go on: serials, errors
+// of the host.
 inline constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
 
 // Beside the rule of `clean`, for an order that names clean steps: their commands run as root.

@@ -1,5 +1,5 @@
-// What a request line asks for: its path taken apart, and which of the API's resources that is.
-// Pure; thread: any.
+// Takes a request line apart: its path, and which of the API's resources that is. Pure; thread:
+// any.
 #pragma once
 
 #include <string>
@@ -59,7 +59,7 @@ struct Route {
 }
 // "GET" or "POST"; the HTTP server turns a HEAD into a GET and keeps the body to itself.
 [[nodiscard]] std::string_view method_of(Resource resource);
-// What a 405's Allow says.
+// The methods that a 405's Allow names.
 [[nodiscard]] std::string_view allowed_methods(Resource resource);
 
 }  // namespace reclaim::api

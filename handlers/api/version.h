@@ -20,8 +20,8 @@ struct Microversion {
 
 inline constexpr Microversion kVersionMin{2, 0};
 inline constexpr Microversion kVersionMax{2, 7};
-// What came with which one. Cyborg's own end at 2.3; 2.4 and 2.5 are the specifications',
-// 2.6 and 2.7 are ours.
+// The versions, by what came with which one. Cyborg's own end at 2.3; 2.4 and 2.5 are the
+// specifications', 2.6 and 2.7 are ours.
 inline constexpr Microversion kVersionStatus{2, 3};       // a device's `status`
 inline constexpr Microversion kVersionManaged{2, 4};      // attach_handle_info.managed
 inline constexpr Microversion kVersionDeviceState{2, 5};  // `device_state`, and the clean call

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLineMax = 4'096;
 constexpr std::string_view kCounterEnd = "_total";
 
-// As prometheus-cpp writes them.
+// The patterns of labels and values as prometheus-cpp writes them.
 const re2::RE2& label_pattern() {
   static const re2::RE2 kPattern(R"re(([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)")re");
   return kPattern;
@@ -53,7 +53,7 @@ bool has_label(const WorkerMetricRow& row, std::string_view sample, std::string_
   return false;
 }
 
-// Whether what follows the name is labels that the row has, each once and the host's first, and a
+// True if the name is followed by labels that the row has, each once and the host's first, and a
 // number.
 bool is_sample(const WorkerMetricRow& row, std::string_view sample, std::string_view rest,
                std::string_view host) {
