@@ -17,7 +17,7 @@ bool is_drive_serial(std::string_view text) {
 
 bool names_a_drive(const std::string& serial, const std::string& hardware, bool by_steps) {
   if (!serial.empty()) return true;
-  // What somebody has edited so that it cannot be read tells nothing.
+  // An identity that somebody has edited so that it cannot be read tells nothing.
   const auto named = nvme::decode_hardware(hardware);
   return named && (!named->serial_number.empty() || (by_steps && !named->slot.empty()));
 }

@@ -1,5 +1,5 @@
-// Which drive an order accepts: an `enrol` names one drive, and no other is accepted by it. Pure.
-// Thread: any.
+// Tells which drive an order accepts: an `enrol` names one drive, and no other is accepted by it.
+// Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace reclaim {
 
-// Whether a drive can have it: 1 to 20 printable characters of ASCII, as NVM Express has it (Base
-// Specification, Identify Controller, SN). Of whatever else Redis or an order says nothing is
-// known, and nothing is signed or sealed.
+// True if a drive can have this serial: 1 to 20 printable characters of ASCII, as NVM Express has
+// it (Base Specification, Identify Controller, SN). Of whatever else Redis or an order says nothing
+// is known, and nothing is signed or sealed.
 [[nodiscard]] bool is_drive_serial(std::string_view text);
 
-// Whether this is enough to say which device an order accepts: a slot alone tells no two drives
+// True if this is enough to say which device an order accepts: a slot alone tells no two drives
 // apart, but cards (`by_steps`).
 [[nodiscard]] bool names_a_drive(const std::string& serial, const std::string& hardware,
                                  bool by_steps);

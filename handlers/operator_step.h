@@ -9,7 +9,7 @@
 
 namespace reclaim {
 
-// Where a step of a drive's plan stands. Steps of other devices stand before: there is no erase.
+// The place of a step in a drive's plan. Steps of other devices stand before: there is no erase.
 enum class StepStage : std::uint8_t {
   before,  // of the erase
   after,   // the verification; before the drive is looked at for the last time
@@ -17,7 +17,7 @@ enum class StepStage : std::uint8_t {
 
 // The interface of the steps that wait for an operator's word and run nothing.
 inline constexpr std::string_view kHoldInterface = "hold";
-// What stays bound while a step runs.
+// The driver that is bound stays so while a step runs.
 inline constexpr std::string_view kKeepDriver = "keep";
 
 struct OperatorStep {
@@ -27,7 +27,7 @@ struct OperatorStep {
   int priority = 0;       // the highest runs first; 0: only when an operator names it
   StepStage stage = StepStage::before;
   std::int64_t timeout_ms = 900'000;
-  // What the device is bound to while the step runs: kKeepDriver, "none", or a driver's name.
+  // The device is bound to this while the step runs: kKeepDriver, "none", or a driver's name.
   std::string driver{kKeepDriver};
   bool abortable = true;
   bool network = false;    // its command may open connections

@@ -1,4 +1,4 @@
-// What the handlers are told by the configuration, as plain values.
+// The handlers' part of the configuration, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace reclaim {
 
-// What [devices] device_spec says of a PCI function that is no drive, besides.
+// The fields of [devices] device_spec for a PCI function that is no drive, besides.
 struct FunctionPolicy {
   std::string type;                       // its own word for what it is; empty: by PCI class
   std::string driver;                     // of the host, that it may stand on; empty: none
@@ -26,8 +26,8 @@ struct FunctionPolicy {
   std::vector<nvme::ConfigRange> config_ignored;  // registers that change by themselves
 };
 
-// What device_spec says of one device. Which method that means for a drive is told where its
-// capabilities are known: MethodChoice.
+// The policy that device_spec has for one device. The method that it means for a drive is told
+// where its capabilities are known: MethodChoice.
 struct DevicePolicy {
   bool managed = true;                        // libvirt binds it back to the host driver by itself
   bool shared_subsystem_allowed = false;      // shared_subsystem = allow
@@ -54,12 +54,12 @@ using MethodChoice =
 // (handlers/survey/plan.h says what is accepted).
 using StepPriorities = std::map<std::string, int>;
 
-// Whether a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is not a
+// True if a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is not a
 // drive is shown, and never touched.
 using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t product_id,
                                      const PciAddress& address)>;
 
-// Who un-reserves a device of Cyborg's that is clean again.
+// The one who un-reserves a device of Cyborg's that is clean again.
 enum class CyborgOwner : std::uint8_t {
   worker,  // we do: no Cyborg that there is does
   agent,   // the agent of a Cyborg that has the specification
@@ -122,7 +122,7 @@ struct ConductorOptions {
   std::int64_t lock_ttl_ms = 60'000;
   std::int64_t survey_interval_ms = 60'000;
   std::int64_t survey_jitter_ms = 6'000;
-  // What Placement says has not moved is read again after this; 0: with every survey.
+  // Placement's word that has not moved is read again after this; 0: with every survey.
   std::int64_t full_survey_interval_ms = 600'000;
   std::int64_t survey_spacing_ms = 2'000;  // from the end of a survey to the next one
   std::int64_t watch_ms = 2'000;           // between two looks at a device that is not clean

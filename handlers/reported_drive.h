@@ -1,4 +1,4 @@
-// What Cyborg's agent is told of one drive through its door (handlers/door/agent_door.h): the
+// One drive as Cyborg's agent is told of it through its door (handlers/door/agent_door.h): the
 // worker's view of it, as plain values. Nothing rests on it here. Thread: any.
 #pragma once
 

@@ -15,10 +15,10 @@
 
 namespace reclaim {
 
-// What chooses the section [policy:gold] where a provider in Placement has it: this and GOLD.
+// A provider's trait in Placement chooses a section by this and its name: [policy:gold] by GOLD.
 inline constexpr std::string_view kPolicyTraitPrefix = "CUSTOM_RECLAIM_";
 
-// What a section does not say has no value: it has no say in that.
+// A field that a section does not say has no value: it has no say in that.
 struct RolePolicy {
   std::string name;  // lower-case letters, digits, '_'
   std::optional<nvme::ClearAction> action;
@@ -44,11 +44,11 @@ struct ChosenPolicy {
   friend bool operator==(const ChosenPolicy&, const ChosenPolicy&) = default;
 };
 
-// How the policy of a device came about.
+// The origin of a device's policy.
 struct PolicyOrigin {
   std::string entry;                 // where the device_spec entry stands: "reclaim.conf:12"
   std::vector<ChosenPolicy> chosen;  // in the order in which they were looked at
-  // Of each field that a policy made stricter than what was there before: key -> policy's name.
+  // The policy's name, by the field that it made stricter than what was there before.
   std::map<std::string, std::string> raised_by;
   // Chosen, and there is no such section: the device must not be cleaned by what is known.
   std::vector<ChosenPolicy> unknown;

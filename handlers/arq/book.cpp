@@ -7,11 +7,11 @@
 namespace reclaim {
 namespace {
 
-// What Cyborg's API says may come from a replica of its database that lags. A reading that
-// contradicts what is known counts when one that began so much later still says the same.
+// Cyborg's API may read from a replica of its database that lags. A reading that contradicts what
+// is known counts when one that began so much later still says the same.
 constexpr std::int64_t kReadingsApartMs = 30'000;
-// How far Cyborg's clock may be behind ours: what began so shortly before a release counts as after
-// it, which costs a cleaning at most.
+// Cyborg's clock may be behind ours by this much: what began so shortly before a release counts as
+// after it, which costs a cleaning at most.
 constexpr std::int64_t kClocksApartMs = 60'000;
 
 // Cyborg says its times with an offset, always that of UTC; nothing: not told, or not understood.
@@ -29,8 +29,8 @@ bool older(const std::string& a, const std::string& b) {
   return at && than && *at < *than;
 }
 
-// When what is told of a binding began. A word may come late, or again after a restart, and is not
-// to be taken for a tenancy of today; where it does not tell, it is.
+// The time at which a binding began, as it is told. A word may come late, or again after a restart,
+// and is not to be taken for a tenancy of today; where it does not tell, it is.
 WallMs began(const Arq& told, const Now& now) {
   const auto at = time_of(told.updated_at);
   return at ? std::min(WallMs{at->ms + kClocksApartMs}, now.wall) : now.wall;
@@ -41,7 +41,7 @@ bool names_a_function(const Arq& arq) {
   return arq.address && arq.attach_handle_type != "TEST_PCI";
 }
 
-// Whether both speak of one and the same binding, so that hearing of it again is not news.
+// True if both speak of one and the same binding, so that hearing of it again is not news.
 bool same_binding(const Arq& a, const Arq& b) {
   return a.held_at == b.held_at && a.address == b.address && a.device_rp_uuid == b.device_rp_uuid;
 }
@@ -223,8 +223,8 @@ void ArqBook::put(Entry entry) {
   make_room();
 }
 
-// What is told of an ARQ that is known. False: nothing that is new, and then it is not as if it had
-// been heard of just now.
+// Takes in what is told of an ARQ that is known. False: nothing that is new, and then it is not as
+// if it had been heard of just now.
 bool ArqBook::renew(Entry& entry, Arq told, const Now& now) {
   Entry next = entry;
   take_in(next, std::move(told), now);
@@ -246,7 +246,7 @@ void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
       known.released && !told.hostname.empty() && older(known.updated_at, told.updated_at);
   const bool anew = first || !known.holds_device() || moved || renewed;
   if (!first && !moved) {
-    // What an event or a listing leaves out was not taken back by that.
+    // A field that an event or a listing leaves out was not taken back by that.
     const auto keep = [](std::string& now_told, const std::string& before) {
       if (now_told.empty()) now_told = before;
     };
@@ -440,8 +440,8 @@ DeviceArqs ArqBook::about(const ArqQuestion& question) const {
 
 void ArqBook::make_room() {
   if (entries_.size() <= kArqsMax) return;
-  // What holds a device of Cyborg's here stays longest, then what holds another; of alike the
-  // newest.
+  // An ARQ that holds a device of Cyborg's here stays longest, then one that holds another; of
+  // alike the newest.
   const auto worth = [this](const Entry& entry) {
     const Arq& arq = entry.arq;
     const bool names_one = names_a_function(arq) || !arq.device_rp_uuid.empty();

@@ -32,13 +32,14 @@
 
 namespace reclaim {
 
-// Of all in the book, those that bind among them: more than any host binds. Beyond it the oldest
-// that bind nothing go first.
+// The most ARQs in the book, those that bind among them: more than any host binds. Beyond it the
+// oldest that bind nothing go first.
 inline constexpr std::size_t kArqsMax = 4096;
-// That bind one device. One does; what else is said to holds nothing that is not held already.
+// The most ARQs that bind one device. One does; what else is said to holds nothing that is not held
+// already.
 inline constexpr std::size_t kArqsPerDeviceMax = 16;
 
-// Of those whose device no survey has shown yet. The oldest go first.
+// The most ARQs whose device no survey has shown yet. The oldest go first.
 inline constexpr std::size_t kArqsWaitingMax = 256;
 
 // A device of Cyborg's on this host.
@@ -47,7 +48,7 @@ struct ArqDevice {
   std::string provider;  // UUID; empty: not known
 };
 
-// Which device is asked about, and what Placement said of it in the survey that asks.
+// The device that is asked about, and what Placement said of it in the survey that asks.
 struct ArqQuestion {
   PciAddress address;
   std::string provider;                     // UUID; empty: not known
@@ -69,22 +70,20 @@ struct DeviceArqs {
   std::vector<PastTenancy> over;  // all that did: to be buried with the release
 };
 
-// Just above thirty methods: each way in which a binding is heard of, and each in which it ends, is
-// one, and all keep the same two indexes true.
 class ArqBook final {
  public:
   explicit ArqBook(HostNames names) : names_(std::move(names)) {}
 
-  // Which devices an ARQ that is heard of on the bus may bind from now on, as a survey that began
-  // then has seen; what is in the book stays. Before this is said, it may bind any. True: something
-  // that waited for one of these devices is in the book now.
+  // Tells which devices an ARQ that is heard of on the bus may bind from now on, as a survey that
+  // began then has seen; what is in the book stays. Before this is said, it may bind any. True:
+  // something that waited for one of these devices is in the book now.
   bool know_devices(std::vector<ArqDevice> devices, MonoMs surveyed_from);
 
-  // What an earlier worker kept, up to kArqsMax. What this one heard meanwhile is newer.
+  // Loads what an earlier worker kept, up to kArqsMax. What this one heard meanwhile is newer.
   void load(const std::vector<Arq>& stored);
 
-  // What a notification says ("accelerator_request.bind.end"). True: something changed. An ARQ of
-  // another host is not kept, and one of a device that is not known waits.
+  // Hears what a notification says ("accelerator_request.bind.end"). True: something changed. An
+  // ARQ of another host is not kept, and one of a device that is not known waits.
   bool hear(std::string_view event_type, Arq told, const Now& now);
   // Nova says that the instance is gone.
   bool instance_deleted(const std::string& instance, const Now& now);
@@ -99,7 +98,7 @@ class ArqBook final {
             const std::vector<PastTenancy>& over);
 
   [[nodiscard]] DeviceArqs about(const ArqQuestion& question) const;
-  // Whether it names the device, by its address or by its provider (empty: not known).
+  // True if it names the device, by its address or by its provider (empty: not known).
   [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
                                      const std::string& provider);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -112,7 +111,7 @@ class ArqBook final {
   };
   [[nodiscard]] std::vector<Write> take_unsaved();
   void not_saved(const std::string& uuid) { unsaved_.insert(uuid); }
-  // What is in the store where it is not what is here is to be written again.
+  // Compares with the store: what is there and is not what is here is to be written again.
   void compare(const std::vector<Arq>& stored);
 
  private:

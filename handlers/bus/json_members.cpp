@@ -50,7 +50,7 @@ class Picker final : public json::Parts {
     if (token == Token::object_begin || token == Token::array_begin) ++depth_;
   }
 
-  // What the text is, if it is not an object.
+  // The kind of the text, if it is not an object.
   [[nodiscard]] std::optional<std::string_view> other_root() const {
     if (root_ == Token::object_begin) return std::nullopt;
     return describe(root_, root_null_);

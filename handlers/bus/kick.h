@@ -43,10 +43,10 @@ struct Decision {
 // A body nobody could decode.
 [[nodiscard]] Decision reject(const Error& error);
 
-// What a worker is told of it. Only of Verdict::kick.
+// The kick that a worker is told. Only of Verdict::kick.
 [[nodiscard]] Kick kick_of(const Decision& decision);
 
-// Whether one of the tables has this event type, so that its payload must be read.
+// True if one of the tables has this event type, so that its payload must be read.
 [[nodiscard]] bool is_kick_event(std::string_view event_type);
 
 // Decodes and decides RabbitMQ bodies. `decide_fast` stops reading as soon as the event type is

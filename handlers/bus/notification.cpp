@@ -16,8 +16,8 @@ Error invalid(std::string what) {
   return Error{Errc::invalid, std::move(what)};
 }
 
-// What of a message is looked at. Only the members a notification has are kept, so that no other
-// `_context_*` is.
+// The members of a message that are looked at. Only those that a notification has are kept, so that
+// no other `_context_*` is.
 struct Members {
   JsonMember event_type, publisher_id, message_id, request_id, timestamp, payload;
   JsonMember version, host, instance_id, data;  // of the payload

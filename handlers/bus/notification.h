@@ -75,11 +75,11 @@ class NotificationDecoder final {
 // body are kept; a longer one loses its message and keeps its excerpt.
 [[nodiscard]] std::string clean_for_storage(std::string_view body, std::size_t bytes_max);
 
-// What may be stored of a body that nobody is to parse: its size and a printable excerpt, cut as
-// above.
+// The text that may be stored of a body that nobody is to parse: its size and a printable excerpt,
+// cut as by clean_for_storage().
 [[nodiscard]] std::string unread_excerpt(std::string_view body);
 
-// As clean_for_storage(), for a log line: at most `bytes_max` printable bytes.
+// An excerpt as clean_for_storage() keeps it, for a log line: at most `bytes_max` printable bytes.
 [[nodiscard]] std::string safe_excerpt(std::string_view body, std::size_t bytes_max);
 
 }  // namespace reclaim

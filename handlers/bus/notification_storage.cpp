@@ -1,5 +1,5 @@
-// What of a foreign message may be kept: everything but the request's context, which with older
-// senders holds a live token. When in doubt less is kept.
+// Cleans a foreign message for storage: everything may be kept but the request's context, which
+// with older senders holds a live token. When in doubt less is kept.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,8 +18,9 @@ using json::Token;
 constexpr std::size_t kExcerptBytesMax = 1024;
 constexpr std::string_view kRemoved = "(removed: it may hold a request's context)";
 
-// Where a text first could begin to speak of a context. The name can be spelled with \u escapes at
-// any level of quoting, so a backslash before a 'u' counts, and so does the token's own name.
+// The first place where a text could begin to speak of a context. The name can be spelled with \u
+// escapes at any level of quoting, so a backslash before a 'u' counts, and so does the token's own
+// name.
 std::size_t first_context(std::string_view text) {
   std::size_t at = std::string_view::npos;
   for (const std::string_view word : {"_context", "\\u", "auth_token"}) {
@@ -59,7 +60,7 @@ class Cleaner final : public json::Parts {
   }
 
  private:
-  // Whether the part is of a member that is left out: its value, up to its end.
+  // True if the part is of a member that is left out: its value, up to its end.
   bool leaves_out(Token token, bool opens) {
     if (!outside_) return false;
     if (depth_ == *outside_ && token != Token::key && !opens) outside_.reset();

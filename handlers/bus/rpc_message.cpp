@@ -217,7 +217,7 @@ std::string rpc_reply(std::string_view msg_id, std::string_view unique_id,
     remote.AddMember("class", json_string(failure->name, allocator), allocator);
     remote.AddMember("module", json_string(failure->module, allocator), allocator);
     remote.AddMember("message", json_string(failure->message, allocator), allocator);
-    // What a traceback is for: where it came from.
+    // The traceback tells where the failure came from.
     rapidjson::Value trace(rapidjson::kArrayType);
     trace.PushBack("answered by reclaim, in the place of a cyborg-agent", allocator);
     remote.AddMember("tb", trace, allocator);

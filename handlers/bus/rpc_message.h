@@ -43,7 +43,7 @@ struct RpcDecision {
   RpcDevice device;
   std::optional<RpcFailure> failure;
   std::string request_id;
-  // Of a call; empty for a cast, which never gets an answer.
+  // The message id and the reply queue of a call; empty for a cast, which never gets an answer.
   std::string msg_id;
   std::string reply_queue;
 

@@ -1,6 +1,6 @@
-// Which queues hold messages that nobody reads, and since when: oslo.messaging's notifier declares
-// a queue TOPIC.PRIORITY for each key that it sends to, without a bound, whoever listens. Where
-// nobody reads it, it grows until the broker has no memory left.
+// Tells which queues hold messages that nobody reads, and since when: oslo.messaging's notifier
+// declares a queue TOPIC.PRIORITY for each key that it sends to, without a bound, whoever listens.
+// Where nobody reads it, it grows until the broker has no memory left.
 //
 // Thread: the loop's.
 #pragma once
@@ -17,7 +17,7 @@ namespace reclaim {
 // A reader that starts again is back before this.
 inline constexpr std::int64_t kUnreadForMs = 3'600'000;
 
-// What to do about one, as doctor and status say it.
+// The remedy for one, as doctor and status say it.
 inline constexpr const char* kUnreadRemedy =
     "Nova's notifier declares it, and Reclaim has a queue of its own: bound it with `rabbitmqctl "
     "set_policy` (README, Configuration), or, if nothing else ever reads it, name its topic in "

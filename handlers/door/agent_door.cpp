@@ -89,7 +89,7 @@ void put_drive(JsonWriter& writer, const ReportedDrive& drive, const Known& know
   writer.EndObject();
 }
 
-// Where a request goes.
+// The place where a request goes.
 struct Target {
   std::optional<PciAddress> address;  // nothing: all drives
   bool cleanup = false;

@@ -30,7 +30,8 @@ struct Ports {
   // To the host's stream; answered when it is durable.
   std::function<void(const PciAddress& address, const std::string& request_id, Callback<Ok> done)>
       order_cleanup;
-  // Which of these traits Placement knows: one that it does not makes Cyborg drop a whole report.
+  // Tells which of these traits Placement knows: one that it does not makes Cyborg drop a whole
+  // report.
   std::function<void(const std::vector<std::string>& traits,
                      Callback<std::vector<std::string>> done)>
       known_traits;

@@ -51,7 +51,7 @@ std::string method_of(const Record& record) {
   return method ? std::string(nvme::to_string(*method)) : "none";
 }
 
-// How a cleaning ended that this transition ends; empty: it ends none.
+// The result of the cleaning that this transition ends; empty: it ends none.
 std::string_view result_of(const JournalEntry& entry) {
   if (entry.trigger == to_string(Trigger::handed_over)) return "handed_over";
   if (ends_well(entry.trigger)) return "released";
@@ -59,7 +59,7 @@ std::string_view result_of(const JournalEntry& entry) {
   return from && is_busy(*from) && entry.to == to_string(Stage::error) ? "error" : "";
 }
 
-// What its step came to, of a stage that runs one; empty: none ended.
+// The result of the step that this transition ends, of a stage that runs one; empty: none ended.
 std::string_view step_result_of(const JournalEntry& entry) {
   struct Ends {
     Trigger trigger;
@@ -125,7 +125,7 @@ class WorkerMetrics::Impl {
     one.Increment(static_cast<double>(total) - one.Value());
   }
 
-  // As a label's value: bounded in number.
+  // The text as a label's value: bounded in number.
   std::string value_of(MetricId row, std::string_view text) {
     std::set<std::string>& values = values_[row];
     std::string value = visible(text);
@@ -141,7 +141,7 @@ class WorkerMetrics::Impl {
     one.Set(seconds(at.ms));
   }
 
-  // Of a drive that is gone nothing is told any more.
+  // Forgets the wear of all drives: of one that is gone nothing is told any more.
   void forget_wear() {
     for (const auto& [row, gauge] : wear_) gauges_.at(row)->Remove(gauge);
     wear_.clear();
@@ -160,7 +160,7 @@ class WorkerMetrics::Impl {
     set(MetricId::drive_media_errors, wear.media_errors, 1);
   }
 
-  // Of a queue that is gone nothing is told any more.
+  // Sets the gauges of the queues. Of one that is gone nothing is told any more.
   void set_unread(const std::vector<BusQueue>& queues) {
     for (prometheus::Gauge* gauge : unread_) gauges_.at(MetricId::bus_unread)->Remove(gauge);
     unread_.clear();
@@ -177,7 +177,7 @@ class WorkerMetrics::Impl {
   }
 
   std::uint64_t offered = 0;  // while not clean, at rest
-  // Of each device, the step that its record names: what a transition ends.
+  // The step that each device's record names: a transition ends it.
   std::map<PciAddress, std::string> running;
 
  private:

@@ -1,5 +1,5 @@
-// What a worker measures of itself, as Prometheus' text: counted since its start. The worker opens
-// no socket for it: the text goes to Redis, from where `reclaim api` answers GET /metrics, and to a
+// Measures a worker itself, as Prometheus' text: counted since its start. The worker opens no
+// socket for it: the text goes to Redis, from where `reclaim api` answers GET /metrics, and to a
 // file for node_exporter ([metrics] textfile). Which there are: worker_metric_rows.h.
 //
 // Thread: the loop's.
@@ -52,11 +52,12 @@ class WorkerMetrics final {
   // One request to `peer` (redis, placement, cyborg) and its outcome: "ok", or what went wrong in
   // one word.
   void request(std::string_view peer, std::string_view outcome, std::int64_t ms);
-  // Of a notification that became a kick, from its sender's clock to ours.
+  // Counts the age of a notification that became a kick, from its sender's clock to ours.
   void message_age(std::int64_t ms);
   void loop_lag(std::int64_t ms);
 
-  // What others know, as it stands now; then the text, sorted by nothing but the table.
+  // Takes in what others know, as it stands now; then gives the text, sorted by nothing but the
+  // table.
   [[nodiscard]] std::string text(const WorkerTotals& totals, const std::vector<Record>& records);
 
  private:

@@ -30,7 +30,7 @@ constexpr EventName kReleaseEnd{"device.release.end", NotificationLevel::info};
 constexpr EventName kQuarantine{"device.quarantine", NotificationLevel::error};
 constexpr EventName kMaintenanceSet{"device.maintenance.set", NotificationLevel::info};
 
-// What is not known is null. (UTF-8 is JsonWriter's business.)
+// A word that is not known is null. (UTF-8 is JsonWriter's business.)
 std::optional<std::string> word(std::string_view text, std::size_t bytes_max = kWordBytesMax) {
   if (text.empty()) return std::nullopt;
   return printable_excerpt(text, bytes_max);
@@ -167,7 +167,8 @@ std::vector<EventName> events_of(const Move& move) {
   return events;
 }
 
-// Of a release the record has forgotten the tenancy; the certificate that it owes has not.
+// The instance that had the device. At a release the record has forgotten the tenancy; the
+// certificate that it owes has not.
 std::string instance_of(const Record& record, const EventName& event) {
   if (event.type != kReleaseEnd.type) return record.instance;
   const Result<Certificate> certificate = decode_certificate(record.certificate_pending);
@@ -233,8 +234,8 @@ std::vector<DeviceNotification> notifications_of(const Record& record, const Jou
   for (const EventName& event : events_of(move)) {
     if (event.level < options.level) continue;
     OsloNotification message;
-    // Not of the journal's id, which Redis gives: an entry that is written a second time because
-    // its answer was lost is told by the same name.
+    // The message's id is made without the journal's id, which Redis gives: an entry that is
+    // written a second time because its answer was lost is told by the same name.
     message.message_id = message_uuid(fmt::format("notification {} {} {} {}", record.host,
                                                   entry.address, entry.at.ms, event.type));
     message.unique_id = message.message_id;

@@ -1,5 +1,5 @@
-// What the bus is told of a device's life: an entry of the journal becomes a notification, several,
-// or none, with a payload that docs/notifications.schema.json describes. They decide nothing. Pure;
+// Tells the bus of a device's life: an entry of the journal becomes a notification, several, or
+// none, with a payload that docs/notifications.schema.json describes. They decide nothing. Pure;
 // thread: any.
 #pragma once
 

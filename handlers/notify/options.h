@@ -1,5 +1,5 @@
-// What is told of devices on the bus, and from which priority on. Filled by config/ from
-// [notifications].
+// The options of what is told of devices on the bus, and from which priority on. Filled by config/
+// from [notifications].
 #pragma once
 
 #include <cstdint>
