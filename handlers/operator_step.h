@@ -17,7 +17,7 @@ enum class StepStage : std::uint8_t {
 
 // The interface of the steps that wait for an operator's word and run nothing.
 inline constexpr std::string_view kHoldInterface = "hold";
-// The driver that is bound stays so while a step runs.
+// This word keeps the driver that is bound while a step runs.
 inline constexpr std::string_view kKeepDriver = "keep";
 
 struct OperatorStep {

@@ -122,7 +122,7 @@ struct ConductorOptions {
   std::int64_t lock_ttl_ms = 60'000;
   std::int64_t survey_interval_ms = 60'000;
   std::int64_t survey_jitter_ms = 6'000;
-  // Placement's word that has not moved is read again after this; 0: with every survey.
+  // A provider that has not moved is read again after this; 0: with every survey.
   std::int64_t full_survey_interval_ms = 600'000;
   std::int64_t survey_spacing_ms = 2'000;  // from the end of a survey to the next one
   std::int64_t watch_ms = 2'000;           // between two looks at a device that is not clean

@@ -15,7 +15,7 @@
 
 namespace reclaim {
 
-// A provider's trait in Placement chooses a section by this and its name: [policy:gold] by GOLD.
+// A provider whose trait in Placement is this and GOLD has the section [policy:gold].
 inline constexpr std::string_view kPolicyTraitPrefix = "CUSTOM_RECLAIM_";
 
 // A field that a section does not say has no value: it has no say in that.

@@ -101,7 +101,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     call->negotiated = negotiate(folded(call->request, kVersionHeader));
     auto route = parse_route(call->request.target);
     if (!route) {
-      // The audit has where it was going.
+      // The audit names where the request was going.
       const std::string_view target = call->request.target;
       auto path = parse_route(target.substr(0, target.find('?')));
       if (path) call->route = *std::move(path);
@@ -281,8 +281,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                     to_string(needed), to_string(call.negotiated->version)));
     }
     const std::string_view rule = rule_of(resource);
-    // A token of a domain, or of the system, is no admin of the fleet's, as in Cyborg's
-    // scope_types.
+    // An admin of a domain, or of the system, is no admin of the fleet (Cyborg's scope_types).
     if (options_.authenticate && call.who.project_id.empty()) {
       return fault(403,
                    fmt::format("{} is for tokens of a project, and this one has another scope: get "

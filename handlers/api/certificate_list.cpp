@@ -270,7 +270,7 @@ void CertificateList::run(Callback<std::string> done) {
   begin_behind_certificate();
 }
 
-// Begins behind the certificate with this id: clients that know no links send it.
+// Begins behind the certificate that the marker names: clients that know no links send its id.
 void CertificateList::begin_behind_certificate() {
   find_certificate(
       certificates_, log_, devices_, query_.marker,

@@ -33,7 +33,7 @@ bool is_one_of(const auto& accepted, std::string_view value) {
   return std::find(accepted.begin(), accepted.end(), value) != accepted.end();
 }
 
-// A parameter: what its value, which is never empty, does to the query.
+// A parameter's name, and what its value, which is never empty, does to the query.
 struct Name {
   std::string_view name;
   Microversion since;

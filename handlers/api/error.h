@@ -16,8 +16,8 @@ inline constexpr std::string_view kJsonContentType = "application/json";
 // The body as Cyborg's API writes it, for cyborgclient and openstacksdk read nothing else: the
 // fault is a JSON text inside a JSON string,
 //   {"error_message": "{\"debuginfo\": null, \"faultcode\": \"Client\", \"faultstring\": \"...\"}"}
-//   faultcode is Server from status 500 on; faultstring is "title: detail", or one of them alone.
-//   Texts that are not UTF-8 are made printable, and long ones are cut.
+// faultcode is Server from status 500 on; faultstring is "title: detail", or one of them alone.
+// Texts that are not UTF-8 are made printable, and long ones are cut.
 [[nodiscard]] std::string error_body(int status, std::string_view title, std::string_view detail);
 
 }  // namespace reclaim::api

@@ -1,5 +1,5 @@
-// Shows what is in Redis for all hosts, as the API needs it: read host by host, kept for a moment,
-// and asked for once however many requests want it at the same time.
+// Reads what is in Redis for all hosts, as the API shows it: host by host, kept for a moment, and
+// asked for once however many requests want it at the same time.
 //
 // Thread: the loop's. Owns its copies; the store's callbacks may come after it is gone.
 #pragma once
@@ -58,7 +58,7 @@ struct Device {
 
 // The devices of one host, by address.
 using HostDevices = std::shared_ptr<const std::vector<Device>>;
-// A key that a host's login left where its worker's word should be, and that nobody can read.
+// Something that a host's login left where its worker's word should be, and that nobody can read.
 struct Damaged {
   std::string host;
   std::string address;  // empty: of the host itself
@@ -110,7 +110,7 @@ class Fleet final {
   // Where no host is named: of all.
   void devices_of(const std::optional<std::string>& host, OnView<Devices> done);
   void arqs(OnView<Arqs> done);
-  // The texts that each host's worker measures of itself.
+  // The texts of what each host's worker measures of itself.
   void worker_texts(OnView<WorkerTexts> done);
 
   struct Found {

@@ -20,8 +20,7 @@ namespace reclaim::api {
 namespace {
 
 constexpr std::size_t kRulesMax = 500;
-// The depth of rules that refer to rules. Asking is recursive: this times kPolicyNestingMax bounds
-// it.
+// The depth of references. Asking is recursive: this times kPolicyNestingMax bounds it.
 constexpr std::size_t kReferencesDepthMax = 32;
 
 // Each rule that the API itself asks for begins with one of these.
@@ -52,8 +51,7 @@ constexpr Default kDefaults[] = {
     {"reclaim:certificate:get", "role:admin"},
     {"cyborg:arq:get_all", "rule:project_reader_or_admin"},
     {"cyborg:arq:get_one", "rule:project_reader_or_admin"},
-    // An operator is not the login of a service, which stands on hosts that may be another's by
-    // now.
+    // A service's login is no operator: it stands on hosts that may be another's by now.
     {"operator_api", "role:admin and not role:service"},
     {"admin_api", "role:admin"},
     {"project_admin_api", "role:admin and project_id:%(project_id)s"},

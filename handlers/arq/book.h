@@ -111,7 +111,7 @@ class ArqBook final {
   };
   [[nodiscard]] std::vector<Write> take_unsaved();
   void not_saved(const std::string& uuid) { unsaved_.insert(uuid); }
-  // Compares with the store: what is there and is not what is here is to be written again.
+  // Compares with the store: each ARQ that differs there is to be written again.
   void compare(const std::vector<Arq>& stored);
 
  private:

@@ -40,7 +40,7 @@ class ArqDesk final {
                      std::function<void()> next);
   // Heard of since its cleaning was decided on: the answer is given, and nothing more is begun.
   bool is_bound_meanwhile(const PciAddress& address, std::uint64_t epoch);
-  // Fills in what is known of Cyborg's side of what a survey saw.
+  // Fills into a sighting what is known of Cyborg's side.
   void fill_in(Sighting& sighting, const Record* record);
   // Saves in Redis what changed in the book. With each survey again, until it is there.
   void save();

@@ -289,7 +289,8 @@ const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* rec
   return line;
 }
 
-// Nobody can tell which other device a switch of Cyborg's hit; that it missed its own can be told.
+// Notes a switch of Cyborg's that missed its device, here or at another address. Which device it
+// hit instead cannot be told.
 void Assessor::know_of_switches(Sighting& sighting) {
   const bool astray = is_disable_astray(sighting);
   if (astray && !std::exchange(seen_[sighting.address].disable_astray, astray)) {
@@ -320,7 +321,7 @@ void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
     here.followed_since = context_.ports.clock.now().mono;
     context_.want_survey(kMoveMs);
   }
-  // This survey was told of that consumer's beginning, or of something later.
+  // This survey's answers are from its beginning, or later.
   sighting.followed_for_ms = context_.survey.began.ms - here.followed_since.ms;
 }
 

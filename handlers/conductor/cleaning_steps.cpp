@@ -19,10 +19,10 @@
 namespace reclaim {
 namespace {
 
-// The findings have the drive's health at the verification by this name.
+// The findings have the drive's health after its erase by this name.
 const std::string kAfterErase = "nvme.verify";
 
-// The step with which the steps of the stage end: the erase, or the last of the plan.
+// The index at which the steps of the stage end: the erase's, or the plan's size.
 std::size_t last_step_of(const Record& record) {
   return record.stage == Stage::preparing ? erase_index(record.plan) : record.plan.size();
 }
@@ -42,8 +42,8 @@ std::string why_not_returned(const std::string& retired, const std::vector<std::
 
 }  // namespace
 
-// A step's writes to the drive pass for a tenant's, should the release of an earlier cleaning,
-// which was not made, still be on the ledger.
+// Strikes the release of an earlier cleaning, which was not made, from the ledger before a step
+// runs: with that there, the step's writes to the drive would pass for a tenant's.
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   const LedgerEntry* known = context_.on_ledger(address);
   const bool former = context_.record_of(address).stage == Stage::preparing && known != nullptr &&

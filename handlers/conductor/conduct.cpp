@@ -181,7 +181,8 @@ void Conductor::finish(const PciAddress& address) {
   certificates_.keep(devices_.at(address).record);
 }
 
-// Looks again at what an instance has, or had by its record; at all where none is named.
+// Has the devices that an instance has, or had by its record, read again; all devices where none is
+// named.
 void Conductor::look_again_at(const std::string& instance) {
   if (instance.empty()) return surveyor_.forget();
   surveyor_.doubt_consumer(instance);
@@ -249,9 +250,9 @@ void Conductor::look_at_once(const Kick& kick, bool newly_begun) {
   schedule_.want_at_once();
 }
 
-// True if the message tells only that an instance is about to be deleted whose device is on record
-// with it already. That has to be on record while Placement still says so; a survey now would only
-// put off the one that matters.
+// True if the message only announces the deletion of an instance that a device's record names
+// already. Who has its devices is to be on record while Placement still says so; a survey now would
+// only put off the one that matters.
 bool Conductor::says_nothing_new(const Kick& kick) const {
   if (event_of(kick.reason) != "instance.delete.start" || kick.instance.empty()) return false;
   return std::any_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {

@@ -94,7 +94,7 @@ class Conductor final {
   }
   // A survey of this run went through: until then nothing is known of today.
   [[nodiscard]] bool has_looked() const { return survey_.gone_through && !survey_.not_ours; }
-  // Tells the heartbeat of the queues that nobody reads.
+  // Notes the queues that nobody reads, for the heartbeat.
   void tell_of_queues(std::vector<std::string> unread, WallMs since) {
     unread_queues_ = std::move(unread);
     unread_since_ = since;

@@ -1,5 +1,5 @@
-// The objects of the conductor share this: its ports and options, a look at the records, and the
-// one place where an answer that comes too late is dropped.
+// Holds what the objects of the conductor share: its ports and options, a look at the records, and
+// the one place where an answer that comes too late is dropped.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,9 @@ class CyborgWatch final {
   // Beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for the
   // answer. One that is slow is not asked twice at a time, and not waited for long.
   void ask();
-  // Asks for the record of `epoch`, of a device that goes on only with the answer. `done` is told
-  // whether the book changed; it is not called when the device went on without it.
+  // Asks Cyborg's API on behalf of the record of `epoch`, of a device that goes on only with the
+  // answer. `done` is told whether the book changed; it is not called when the device went on
+  // without it.
   void ask_for(const PciAddress& address, std::uint64_t epoch,
                std::function<void(Result<bool> news)> done);
 

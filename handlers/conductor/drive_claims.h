@@ -63,7 +63,7 @@ class DriveClaims final {
     return drive != drives_.end() && drive->second.thread_open;
   }
   [[nodiscard]] bool is_claimed(const PciAddress& address) { return drives_[address].claimed; }
-  // The erase that may be made of the claimed drive, by what is configured today.
+  // The method by which the claimed drive may be erased, by what is configured today.
   [[nodiscard]] std::optional<nvme::EraseMethod> permitted(const PciAddress& address) {
     return drives_[address].permitted;
   }

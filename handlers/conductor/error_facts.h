@@ -1,5 +1,5 @@
-// Facts of what the conductor's effects say of an error, and which errors only mean "later". Of the
-// conductor alone.
+// Makes the facts that the conductor's effects tell of an error, and tells which errors only mean
+// "later". Of the conductor alone.
 #pragma once
 
 #include <string>

@@ -14,8 +14,8 @@ namespace reclaim {
 // The counters a verification ended with, out of what to_json wrote.
 [[nodiscard]] Result<nvme::Counters> counters_of_verification(const std::string& json_text);
 
-// Ok if that verification found the drive well enough to be given back. Errc::refused: it did not,
-// or does not tell.
+// Ok if the verification of this text found the drive well enough to be given back. Errc::refused:
+// it did not, or does not tell.
 [[nodiscard]] Status is_fit_by(const std::string& json_text);
 
 // One line each, for journal and log.

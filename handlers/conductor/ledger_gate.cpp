@@ -20,7 +20,8 @@ LedgerEntry LedgerGate::dirty_entry(const Record& record, WallMs since) const {
   const LedgerEntry* known = context_.on_ledger(record.address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   const Device& device = context_.devices.at(record.address);
-  // A line that was remembered may be of an earlier boot, and so may a tenancy that nobody saw.
+  // A record or line that was remembered may be of an earlier boot, and so may a tenancy that
+  // nobody saw.
   const bool first_seen = known == nullptr && !device.persisted && !device.quarantined;
   if (first_seen) entry.first_boot_id = context_.options.boot_id;
   entry.dirty = true;

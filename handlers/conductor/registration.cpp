@@ -73,7 +73,7 @@ void Registration::begin(const Record& record, const nvme::DriveFacts& drive) {
   }
   // Nobody is to miss what a tenant left since its last release.
   const bool tenants = record.tenancy_seen_at > record.certificate_at;
-  // Its tenancy is that of the drive on record; another may have been put there since. One that
+  // The tenancy is that of the drive on record; another may have been put there since. One that
   // stands on another driver is compared when it is claimed, with what was accepted.
   const bool unread = !drive.identity && !is_managed_now(drive);
   const bool same = unread ? record.accepted && !record.serial.empty()

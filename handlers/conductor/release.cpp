@@ -275,8 +275,8 @@ void Release::put(const PciAddress& address, std::uint64_t epoch) {
   });
 }
 
-// The last look's answer may be old by now: the ledger, or Redis, was away. Nothing that is written
-// would be refused for it.
+// Reads the provider once more: the last look may be long ago by now, for the ledger, or Redis, was
+// away, and nothing that is written would be refused for it.
 void Release::hand_over(const PciAddress& address, std::uint64_t epoch) {
   views_.erase(address);
   context_.ports.providers.read(

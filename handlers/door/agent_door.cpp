@@ -89,7 +89,7 @@ void put_drive(JsonWriter& writer, const ReportedDrive& drive, const Known& know
   writer.EndObject();
 }
 
-// The place where a request goes.
+// The drives that a request is for, and what it asks.
 struct Target {
   std::optional<PciAddress> address;  // nothing: all drives
   bool cleanup = false;

@@ -1,6 +1,6 @@
-// Measures a worker itself, as Prometheus' text: counted since its start. The worker opens no
-// socket for it: the text goes to Redis, from where `reclaim api` answers GET /metrics, and to a
-// file for node_exporter ([metrics] textfile). Which there are: worker_metric_rows.h.
+// Tells what a worker measures of itself, as Prometheus' text: counted since its start. The worker
+// opens no socket for it: the text goes to Redis, from where `reclaim api` answers GET /metrics,
+// and to a file for node_exporter ([metrics] textfile). Which there are: worker_metric_rows.h.
 //
 // Thread: the loop's.
 #pragma once

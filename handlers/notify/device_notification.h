@@ -1,6 +1,6 @@
-// Tells the bus of a device's life: an entry of the journal becomes a notification, several, or
-// none, with a payload that docs/notifications.schema.json describes. They decide nothing. Pure;
-// thread: any.
+// Makes what the bus is told of a device's life: an entry of the journal becomes a notification,
+// several, or none, with a payload that docs/notifications.schema.json describes. Notifications
+// decide nothing. Pure; thread: any.
 #pragma once
 
 #include <string>

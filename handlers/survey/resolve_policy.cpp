@@ -1,5 +1,4 @@
-// Resolves the policy of a device while nobody has it, and what its record says of it
-// (admission.h).
+// Resolves the policy of a device while nobody has it, and notes it in its record (admission.h).
 #include "handlers/survey/admission.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/named_plan.h"

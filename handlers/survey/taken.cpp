@@ -155,7 +155,7 @@ void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledg
   if (had || is_known_dirty(base, ledger)) {
     return assess_had_by_several(out, base, ledger, sighting);
   }
-  // A tenant's device, or one that a tenant has left, nobody else gets by another provider.
+  // Nobody else gets by another provider what a tenant has, or has left.
   if (base.stage == Stage::allocated && base.cleanable()) return reserve_each(out, sighting);
   // Two pools may offer it now; the one that is ours to write does not.
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
