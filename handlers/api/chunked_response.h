@@ -20,8 +20,8 @@ class ChunkedResponse final : public std::enable_shared_from_this<ChunkedRespons
 
   explicit ChunkedResponse(LoopBudget& turns) : turns_(turns) {}
 
-  // In order of asking, and one answer after the other: what is half made takes memory that no
-  // limit of the HTTP server knows of.
+  // Makes the answers in order of asking, one after the other: what is half made takes memory that
+  // no limit of the HTTP server knows of.
   void make(Piece piece) {
     waiting_.push_back(std::move(piece));
     if (waiting_.size() == 1) wait();

@@ -101,7 +101,7 @@ void put_cleaning(JsonWriter& writer, const Record& record) {
   writer.EndArray();
 }
 
-// From kVersionWear on.
+// Writes the drive's wear, from kVersionWear on.
 void put_wear(JsonWriter& writer, const Record& record) {
   const DriveWear wear = wear_of(record.findings);
   put_number_or_null(writer, "percentage_used", wear.used_percent);
@@ -125,7 +125,7 @@ void put_by_hand(JsonWriter& writer) {
   writer.Bool(true);
 }
 
-// Only of a device that has tags, or that a policy by role is for.
+// Writes tags and policies, only of a device that has tags, or that a policy by role is for.
 void put_roles(JsonWriter& writer, const Record& record) {
   if (!record.tags.empty()) put_json(writer, "tagged_device", tagged_device(record));
   if (record.policies.empty()) return;

@@ -20,7 +20,7 @@ void render(Device& device, const Record& record);
 // The form in which a device is written.
 struct DeviceForm {
   Microversion version;
-  // With waiting_for and last_error, which may hold serials and texts of the host.
+  // Set: with waiting_for and last_error, which may hold serials and texts of the host.
   bool reasons = false;
   std::string link;  // all of a self link but the UUID, as JSON without the quote at its end
 };

@@ -100,10 +100,10 @@ class Fleet final {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // In each: the store's error when any host could not be asked for. Half a fleet would be taken
-  // for the whole one. A host whose keys hold what no worker wrote costs only what is its own: it
-  // is named among the damaged, and the others are answered. Devices are ordered by host and
-  // address, ARQs by UUID.
+  // Each answers the store's error when any host could not be asked for. Half a fleet would be
+  // taken for the whole one. A host whose keys hold what no worker wrote costs only what is its
+  // own: it is named among the damaged, and the others are answered. Devices are ordered by host
+  // and address, ARQs by UUID.
   void hosts(OnView<std::vector<HostInfo>> done);
   void devices(OnView<Devices> done);
   // Reads the devices of one host, now and alone; none when nobody by that name has ever worked.

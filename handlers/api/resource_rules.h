@@ -13,11 +13,11 @@ namespace reclaim::api {
 // of the host.
 inline constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
 
-// Beside the rule of `clean`, for an order that names clean steps: their commands run as root.
+// The rule beside that of `clean`, for an order that names clean steps: their commands run as root.
 inline constexpr std::string_view kRuleOfSteps = "cyborg:device:clean_steps";
 
-// Beside the rule of `clean`, for a device in error: an operator may have put it there, who keeps
-// it as it is.
+// The rule beside that of `clean`, for a device in error: an operator may have put it there, who
+// keeps it as it is.
 inline constexpr std::string_view kRuleOfError = "cyborg:device:clean_error";
 
 // Empty: there is none, and the resource is open or does not exist.

@@ -20,7 +20,7 @@ class WorkerFamilies final {
  public:
   WorkerFamilies();
 
-  // Each host once.
+  // Adds a host's text, each host's once.
   void add(std::string_view host, std::string_view text);
   // Appends the next metric to `out`, in the order of the table; false: all are written.
   [[nodiscard]] bool write_one(std::string& out, bool openmetrics);

@@ -63,7 +63,7 @@ ArqState state_after(std::string_view event_type, ArqState told) {
   return told;
 }
 
-// These only ever lead out of a binding.
+// True if the event only ever leads out of a binding.
 bool leads_out(std::string_view event_type) {
   return event_type.find(".unbind.") != std::string_view::npos ||
          event_type.find(".delete.") != std::string_view::npos;

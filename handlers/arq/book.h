@@ -103,8 +103,8 @@ class ArqBook final {
                                      const std::string& provider);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
-  // To be written: the ARQ, or nothing where it is to be removed. What could not be written is
-  // handed back.
+  // A write that is due: the ARQ, or nothing where it is to be removed. What could not be written
+  // is handed back.
   struct Write {
     std::string uuid;
     std::optional<Arq> arq;

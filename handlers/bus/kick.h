@@ -1,4 +1,4 @@
-// From a notification to a kick: which hosts should be looked at, when, and why. A kick carries no
+// Makes a kick of a notification: which hosts should be looked at, when, and why. A kick carries no
 // authority; Placement and the host decide. Pure; thread: any.
 #pragma once
 

@@ -28,7 +28,7 @@ class UnreadQueues final {
   // A look that went through: all queues that it found.
   void seen(const std::vector<BusQueue>& queues, WallMs now);
 
-  // Those that every look found unread since some time.
+  // The queues that every look found unread since some time.
   [[nodiscard]] std::vector<std::string> names() const;
   // The first time of the one that is unread the longest; 0: there is none.
   [[nodiscard]] WallMs since() const;

@@ -55,8 +55,8 @@ void AuditKeeper::keep_or_count(const PciAddress& address, const AuditEntry& ent
   minute.last = entry;
 }
 
-// In the journal at once: the count itself is lost if the worker is killed before the minute is
-// over, but not that there was one.
+// Tells the journal at once that the rest is counted: the count itself is lost if the worker is
+// killed before the minute is over, but not that there was one.
 void AuditKeeper::begin_to_count(AuditEntry entry) {
   context_.ports.log.error(
       log_name::kConductor,

@@ -27,7 +27,7 @@ class AuditKeeper final {
   void keep(const PciAddress& address, const std::vector<AuditEntry>& entries,
             bool by_proven_order);
   void forget_last(const PciAddress& address) { told_.erase(address); }
-  // At the stop: what was only counted, though its minute is not over.
+  // Tells, at the stop, what was only counted, though its minute is not over.
   void tell_all_counted();
 
  private:

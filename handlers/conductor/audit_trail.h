@@ -13,11 +13,12 @@ namespace reclaim {
 // True if Placement now shows a tenancy that an accelerator request alone told of.
 [[nodiscard]] bool is_shown_at_last(const Record& before, const Record& after);
 
-// In their order; the erasure itself is told by its certificate. Nothing of a device that is not
-// cleaned, nor of a tenancy that Placement did not show. `detail`: what the event said.
+// The entries of a transition, in their order; the erasure itself is told by its certificate.
+// Nothing of a device that is not cleaned, nor of a tenancy that Placement did not show. `detail`:
+// what the event said.
 [[nodiscard]] std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
                                                const std::string& detail);
-// With the record's instance, if Placement showed it.
+// An entry with the record's instance, if Placement showed it.
 [[nodiscard]] AuditEntry audit_entry(AuditEvent event, const Record& record, std::string detail);
 
 }  // namespace reclaim

@@ -276,8 +276,9 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
-// Also while the worker stops: the last mark is what the next one goes on from. Nothing waits for
-// it, and where it is not kept the zeroing begins with the first byte, or with an older mark.
+// Notes how far a zeroing is, also while the worker stops: the last mark is what the next one goes
+// on from. Nothing waits for it, and where it is not kept the zeroing begins with the first byte,
+// or with an older mark.
 void CleaningSteps::note_mark(const PciAddress& address, std::uint64_t epoch,
                               const std::string& mark) {
   const Record& record = context_.record_of(address);

@@ -27,7 +27,7 @@ std::string_view event_of(std::string_view reason) {
   return reason.starts_with(kLegacy) ? reason.substr(kLegacy.size()) : reason;
 }
 
-// These begin something; the others end it.
+// True if the effect begins something; the others end it.
 bool goes_on(EffectKind effect) {
   return effect != EffectKind::none && effect != EffectKind::drop &&
          effect != EffectKind::certify && effect != EffectKind::finish &&

@@ -277,8 +277,8 @@ void Conductor::look_afresh(const PciAddress& address) {
   want_survey(0);
 }
 
-// At rest, with nothing under way or in doubt: as long as Placement's generations say that nothing
-// has changed, its provider has nothing to tell.
+// True if the device is at rest, with nothing under way or in doubt: as long as Placement's
+// generations say that nothing has changed, its provider has nothing to tell.
 bool Conductor::is_settled(const Device& device) const {
   const Record& record = device.record;
   const PciAddress& address = record.address;

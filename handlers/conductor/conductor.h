@@ -152,8 +152,8 @@ class Conductor final {
   LastSurvey survey_;
   ConductorContext context_;
 
-  // Each owns its flags and timers, and knows only those above it; what goes the other way is a
-  // function that it was given.
+  // Each object owns its flags and timers, and knows only those above it; what goes the other way
+  // is a function that it was given.
   LockKeeper locks_;
   LedgerGate ledger_;
   CertificateKeeper certificates_;

@@ -84,7 +84,7 @@ struct LastSurvey {
   bool not_ours = false;          // these are another machine's books: nothing is done
 };
 
-// After something moved: until the survey that tells what.
+// The time after something moved until the survey that tells what.
 inline constexpr std::int64_t kLookAgainMs = 1'000;
 
 // The context of one conductor. It is alive as long as the conductor is.
@@ -98,7 +98,7 @@ struct ConductorContext {
   std::function<void(std::int64_t delay_ms)> want_survey;
   // Surveys the device at once, and reads its provider whatever is remembered of it.
   std::function<void(const PciAddress& address)> look_afresh;
-  // To the device's inbox.
+  // Posts the event to the device's inbox.
   std::function<void(const PciAddress& address, Event event)> post;
   // Tells how long to wait before something is tried again for the device: doubled with each call,
   // until a record of it is saved.

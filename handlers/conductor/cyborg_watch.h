@@ -31,8 +31,8 @@ class CyborgWatch final {
       : context_(context), arqs_(arqs), news_(std::move(news)), settled_(std::move(settled)) {}
 
   [[nodiscard]] bool is_configured() const { return context_.ports.accelerators != nullptr; }
-  // Beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for the
-  // answer. One that is slow is not asked twice at a time, and not waited for long.
+  // Asks beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for
+  // the answer. One that is slow is not asked twice at a time, and not waited for long.
   void ask();
   // Asks Cyborg's API on behalf of the record of `epoch`, of a device that goes on only with the
   // answer. `done` is told whether the book changed; it is not called when the device went on

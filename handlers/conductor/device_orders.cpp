@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 constexpr std::int64_t kUnprovenMaintenanceMs = 86'400'000;
-// Each is carried out by itself, and recorded: more than an operator gives is a flood.
+// Each waiting event is carried out by itself, and recorded: more than an operator gives is a
+// flood.
 constexpr std::size_t kEventsWaitingMax = 8;
 constexpr std::string_view kUnreserve = "an operator holds it; un-reserve it first";
 constexpr std::string_view kIsWritten =
@@ -231,7 +232,7 @@ void DeviceOrders::let_arq_go(const Record& record) {
   arqs_.save();
 }
 
-// With steps that are named, which is also for a device in the pool: that is reserved first.
+// Cleans with steps that are named, which is also for a device in the pool: that is reserved first.
 void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts facts,
                                  const Done& done) {
   const PciAddress address = device.record.address;
@@ -350,7 +351,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   done("");
 }
 
-// Only what is in the pool now, as Placement says, or was taken out of it by this worker
+// Takes only what is in the pool now, as Placement says, or was taken out of it by this worker
 // (`kept_by_us`): a hold that no survey has seen yet stands.
 void DeviceOrders::from_pool(const PciAddress& address, const Event& event, bool kept_by_us,
                              const Done& done,
@@ -444,7 +445,7 @@ void DeviceOrders::end_unproven_maintenance() {
   }
 }
 
-// In the ledger: it outlasts this worker, and admission looks there.
+// Notes the pause in the ledger: it outlasts this worker, and admission looks there.
 void DeviceOrders::pause_host(const PciAddress& address, WallMs until, const std::string& by,
                               const Done& done) {
   const LedgerEntry* line = context_.on_ledger(address);
@@ -459,7 +460,7 @@ void DeviceOrders::pause_host(const PciAddress& address, WallMs until, const std
   }));
 }
 
-// On every line, also of a device that is gone.
+// Ends the pause on every line, also of a device that is gone.
 void DeviceOrders::resume_host(const std::string& by, const Done& done) {
   const std::map<PciAddress, LedgerEntry> lines = context_.ports.ledger.entries();
   context_.ports.log.warning(log_name::kConductor, "cleanings begin again", {{"by", by}});

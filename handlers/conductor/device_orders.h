@@ -61,7 +61,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   void cleanup_device(const Kick& kick);
   // Maintenance that was ordered begins or ends now, unless the device is being cleaned.
   void settle_maintenance(const PciAddress& address);
-  // With each survey: ends the maintenance whose order was not authenticated, after a day, or
+  // Ends, with each survey, the maintenance whose order was not authenticated, after a day, or
   // where an earlier run began it.
   void end_unproven_maintenance();
   // It was ordered, and its record does not say so yet.
@@ -98,7 +98,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   // Pauses the host, whichever of its devices the order names.
   void pause_host(const PciAddress& address, WallMs until, const std::string& by, const Done& done);
   void resume_host(const std::string& by, const Done& done);
-  // In the audit journal, as of now: the same again is another entry.
+  // Keeps an entry in the audit journal, as of now: the same again is another entry.
   void audit(const PciAddress& address, AuditEvent event, std::string detail, bool is_proven);
 
   const ConductorContext& context_;

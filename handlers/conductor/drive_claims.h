@@ -32,8 +32,9 @@ class DriveClaims final {
 
   [[nodiscard]] bool may_peek(const Record& record, const Assessment& assessment,
                               const Sighting& sighting) const;
-  // Behind all guards of a claim, which compares the serial; nothing is written to the drive. The
-  // record stays as it is, so that a crash leaves nothing but a drive to be given back.
+  // Reads the counters behind all guards of a claim, which compares the serial; nothing is written
+  // to the drive. The record stays as it is, so that a crash leaves nothing but a drive to be given
+  // back.
   void peek(const PciAddress& address);
   [[nodiscard]] bool is_peeking(const PciAddress& address) { return drives_[address].peeking; }
   // The counters that the last peek read, once; and why it read nothing.
@@ -57,7 +58,7 @@ class DriveClaims final {
     return drive == drives_.end() ? std::nullopt : drive->second.capabilities;
   }
 
-  // From the beginning of a claim or a peek until the drive is closed again.
+  // True from the beginning of a claim or a peek until the drive is closed again.
   [[nodiscard]] bool is_open(const PciAddress& address) const {
     const auto drive = drives_.find(address);
     return drive != drives_.end() && drive->second.thread_open;

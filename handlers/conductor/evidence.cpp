@@ -39,7 +39,7 @@ void visit_fields(Visit& visit, field::Of<Counters> auto& counters) {
   visit("host_writes", counters.host_writes);
 }
 
-// Only written.
+// A verification's fields are visited only to be written.
 template <typename Visit>
 void visit_fields(Visit& visit, const VerifyReport& report) {
   visit("level", std::string(to_string(report.level)));

@@ -17,8 +17,8 @@ class LedgerGate final {
  public:
   explicit LedgerGate(const ConductorContext& context) : context_(context) {}
 
-  // With the epoch of the record that is in Redis now, so that an older one is known for what
-  // it is.
+  // Puts the line with the epoch of the record that is in Redis now, so that an older one is known
+  // for what it is.
   void put(const PciAddress& address, LedgerEntry entry, std::function<void(Status)> done);
   // The line that says a device is dirty since `since`.
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;

@@ -22,8 +22,8 @@ class LockKeeper final {
   // Takes the lock for the record of `epoch`. One that comes when the device has gone on is given
   // back, and `done` is not called.
   void take(const PciAddress& address, std::uint64_t epoch, std::function<void(Status)> done);
-  // After a conflict: the lock expired while Redis was away, or was taken. `done` is not called
-  // when the cleaning that it was for is over.
+  // Takes the lock again after a conflict: it expired while Redis was away, or was taken. `done` is
+  // not called when the cleaning that it was for is over.
   void reacquire(const PciAddress& address, std::function<void(bool ours)> done);
   // Another holder has it: the drive is told to stop.
   void lose(const PciAddress& address);

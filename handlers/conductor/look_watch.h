@@ -24,8 +24,8 @@ class LookWatch final {
   // The next look at it counts, if nobody moves its record meanwhile.
   [[nodiscard]] bool is_owed(const PciAddress& address) const;
 
-  // With each survey that went through: of what is at rest, an ERROR and its `waiting_for`, once
-  // until a look counts again, after three intervals of surveys.
+  // Tells, with each survey that went through, of what is at rest: an ERROR and its `waiting_for`,
+  // once until a look counts again, after three intervals of surveys.
   void tell();
 
  private:

@@ -105,7 +105,7 @@ void OperatorSteps::begin_hold(const Record& record, const OperatorStep& step, D
   });
 }
 
-// In the record, for whoever looks why nothing happens.
+// Notes the hold in the record, for whoever looks why nothing happens.
 void OperatorSteps::note_hold(const PciAddress& address, Hold& hold) {
   hold.noting = true;
   Record next = context_.record_of(address);

@@ -51,7 +51,7 @@ void OrderDesk::judge(const Order& order, bool again) {
                      [this, order](const std::string& why) { answer(order, why); });
 }
 
-// Behind another order for the same device, or for a survey of this run.
+// True if the order waits behind another one for the same device, or for a survey of this run.
 bool OrderDesk::has_to_wait(const Order& order) const {
   const auto address = parse_pci_address(order.address);
   if (!address) return false;

@@ -41,11 +41,11 @@ class OrderDesk final {
       : context_(context), ledger_(ledger), devices_(devices) {}
 
   void take(const Order& order);
-  // At the start, of the orders that an earlier worker took and did not answer.
+  // Answers, at the start, the orders that an earlier worker took and did not answer.
   void tell_left(std::function<void(Status)> next);
   void carry_out_waiting();
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
-  // At the stop; `one_done` is called for each.
+  // Refuses, at the stop, what waits; `one_done` is called for each.
   void refuse_waiting(const std::function<void()>& one_done);
 
  private:

@@ -39,8 +39,8 @@ class OwnReservation final {
     return under_way_.contains(address);
   }
 
-  // Each is tried once; the next survey tells what became of it, and tries again. The provider's
-  // generation in `view` tells whether somebody got the device since it was read.
+  // Each write is tried once; the next survey tells what became of it, and tries again. The
+  // provider's generation in `view` tells whether somebody got the device since it was read.
   void reserve(const PciAddress& address, const placement::ProviderView& view);
   void unreserve(const PciAddress& address, const placement::ProviderView& view);
   // It is not reserved any more, or for another reason.

@@ -144,7 +144,7 @@ void RecordWriter::overwrite(const PciAddress& address, const Record& stored, Re
       fmt::format("{}: another client wrote its record in Redis; it is rewritten from what "
                   "this worker knows; find out who has this Redis's password",
                   to_string(address)));
-  // In one step, so that no crash finds no record at all.
+  // It is written over in one step, so that no crash finds no record at all.
   if (is_of_this_host(stored)) {
     change.next.epoch = stored.epoch + 1;
     return save(address, change);

@@ -52,8 +52,8 @@ class RecordWriter final {
   // Shown at once, and written when the write before has ended; one that is lost harms nothing.
   void show_progress(const PciAddress& address, std::uint64_t epoch, nvme::EraseProgress progress,
                      const std::string& message = {});
-  // With what is in the store: a device at rest whose record is not there any more, or is an
-  // older one, is saved with the next survey.
+  // Compares with what is in the store: a device at rest whose record is not there any more, or is
+  // an older one, is saved with the next survey.
   void compare(const std::vector<Record>& stored);
   [[nodiscard]] std::int64_t backoff(const PciAddress& address);
 

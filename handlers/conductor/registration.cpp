@@ -10,7 +10,7 @@
 #include "state/base/uuid.h"
 
 namespace reclaim {
-// Only where no provider stands anywhere in the tree, and none but ours ever did: Nova's of a
+// True only where no provider stands anywhere in the tree, and none but ours ever did: Nova's of a
 // device that vanished for a moment comes back, and Cyborg's agent makes its own again.
 bool Registration::is_wanted(const Sighting& sighting, const Record* record) const {
   if (!context_.options.registers() || !sighting.rows.empty() || !sighting.is_drive() ||

@@ -27,7 +27,7 @@ struct Ports {
   std::function<std::string()> why_not_ready;  // empty: a survey of this run went through
   std::function<std::vector<ReportedDrive>()> drives;
   std::function<void()> look_soon;
-  // To the host's stream; answered when it is durable.
+  // Gives the order to the host's stream; answered when it is durable.
   std::function<void(const PciAddress& address, const std::string& request_id, Callback<Ok> done)>
       order_cleanup;
   // Tells which of these traits Placement knows: one that it does not makes Cyborg drop a whole

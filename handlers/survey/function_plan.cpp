@@ -22,7 +22,7 @@ struct FunctionStep {
   int priority;
 };
 
-// Behind an operator's own, which put right what these look at.
+// The built-in steps stand behind an operator's own, which put right what these look at.
 constexpr std::array kSteps{
     FunctionStep{PciStep::reset, 40},
     FunctionStep{PciStep::check_config, 30},

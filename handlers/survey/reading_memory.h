@@ -50,8 +50,8 @@ class ReadingMemory final {
   // Read after the tree noted last was listed.
   void keep(const placement::ProviderView& view, MonoMs now);
 
-  // To be read again: a provider that could not be read, what a consumer has, and all, the tree as
-  // well.
+  // These are to be read again: a provider that could not be read, what a consumer has, and all,
+  // the tree as well.
   void doubt_provider(const std::string& provider_uuid) { readings_.erase(provider_uuid); }
   void doubt_consumer(const std::string& consumer);
   void forget();

@@ -33,7 +33,7 @@ namespace reclaim {
 [[nodiscard]] std::uint64_t strictest_rate(std::uint64_t a, std::uint64_t b);
 // The longer one: what takes the stricter way needs its time.
 [[nodiscard]] std::int64_t strictest_timeout_ms(std::int64_t a, std::int64_t b);
-// Both, in their order; one that stands in both once, where it stands first.
+// The steps of both, in their order; one that stands in both once, where it stands first.
 [[nodiscard]] std::vector<OperatorStep> strictest(std::vector<OperatorStep> a,
                                                   const std::vector<OperatorStep>& b);
 

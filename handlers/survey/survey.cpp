@@ -115,7 +115,8 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
     run->survey.sightings[address].address = address;
   }
   run->listed = true;
-  // Because Placement was slow: a look that is slow itself would be as old again.
+  // The host is looked at again if Placement was slow: a look that is slow itself would be as old
+  // again.
   join(run, clock_.now().mono.ms - run->looked.ms > kLookStandsMs);
 }
 

@@ -124,7 +124,7 @@ class Surveyor final {
   // consumer that is asked of.
   void survey(const SurveyRequest& request, Callback<Survey> done);
 
-  // To be read again with the next survey: what an instance or a migration has, and all.
+  // These are read again with the next survey: what an instance or a migration has, and all.
   void doubt_consumer(const std::string& consumer) { memory_.doubt_consumer(consumer); }
   void forget() { memory_.forget(); }
 

@@ -34,11 +34,11 @@ namespace reclaim {
 // it and one to reserve it, and there were as many.
 [[nodiscard]] bool may_be_reserved_again(const Record& record, const placement::ProviderView& view);
 
-// The question, and no answer: the drive does not show that nobody had it. `sighting` has a view.
+// True if the question is open: the drive does not show that nobody had it. `sighting` has a view.
 [[nodiscard]] bool is_in_question(const Record& record, const Sighting& sighting);
 
-// On offer, and in question: it is taken out of the pool until a claim has read what it counted;
-// where none can, or its provider was made anew, it is cleaned.
+// Judges a device that is on offer and in question: it is taken out of the pool until a claim has
+// read what it counted; where none can, or its provider was made anew, it is cleaned.
 void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting);
 
 // Nova's, burned and free, and nobody wrote to it: an operator's hand is one write, and these are
