@@ -63,8 +63,8 @@ Status get_log(int fd, nvme_cmd_get_log_lid lid, std::uint32_t timeout_ms,
   return judge(nvme_get_log(&args), command);
 }
 
-// By its dwords: the typed call of older libraries knows no media verification. All else is zero:
-// NSID, AUSE, OWPASS, OIPBP, NDAS.
+// Sends Sanitize by its dwords: the typed call of older libraries knows no media verification. All
+// else is zero: NSID, AUSE, OWPASS, OIPBP, NDAS.
 Status send_sanitize(int fd, std::uint32_t cdw10, std::uint32_t timeout_ms,
                      std::string_view command) {
   std::uint32_t result = 0;

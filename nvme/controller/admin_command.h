@@ -25,12 +25,12 @@ struct RawCommand {
   std::span<std::byte> data = {};  // both directions
 };
 
-// Dword 0 of the completion. Errors as status_to_error() and errno_to_error() have them, but for
-// Errc::not_found where the drive says that it does not have the command, log page, feature or
-// field at all. `name` begins their sentence.
+// Sends an admin command and returns dword 0 of the completion. Errors as status_to_error() and
+// errno_to_error() have them, but for Errc::not_found where the drive says that it does not have
+// the command, log page, feature or field at all. `name` begins their sentence.
 [[nodiscard]] Result<std::uint32_t> admin_command(int controller_fd, const RawCommand& command,
                                                   std::uint32_t timeout_ms, std::string_view name);
-// The same to a namespace's node, an I/O command.
+// Sends an I/O command to a namespace's node; all else as admin_command().
 [[nodiscard]] Result<std::uint32_t> io_command(int namespace_fd, const RawCommand& command,
                                                std::uint32_t timeout_ms, std::string_view name);
 

@@ -13,7 +13,7 @@
 
 namespace reclaim::nvme {
 
-// How long a reading may go on; nothing in it: as long as the drive answers each command.
+// The limit of how long a reading may go on; empty: as long as the drive answers each command.
 struct Patience {
   const Clock* clock = nullptr;
   MonoMs deadline;

@@ -1,7 +1,6 @@
-// What a tenant can change in a controller and an erase of the media does not: what the clean steps
-// look at, and, as text, the enrolment baseline of a drive. What they do not look at stands in
-// docs/operator-guide.md. Passive data and its codec.
-// Pure.
+// The state of a controller that a tenant can change and that an erase of the media leaves as it
+// is. The clean steps look at it; as text it is the enrolment baseline of a drive. What they do not
+// look at stands in docs/operator-guide.md. Passive data and its codec. Pure.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +54,7 @@ struct NamespaceState {
   bool reservation_persists = false;  // through power loss
 
   [[nodiscard]] std::uint64_t bytes() const { return size_blocks * block_bytes; }
-  // Of the drive's capacity, metadata included.
+  // The bytes that the namespace takes of the drive's capacity, metadata included.
   [[nodiscard]] std::uint64_t bytes_taken() const {
     return size_blocks * (block_bytes + metadata_bytes);
   }
@@ -103,8 +102,8 @@ struct FeatureState {
   friend bool operator==(const FeatureState&, const FeatureState&) = default;
 };
 
-// What is more than a dword, as text that is only compared: a digest of a feature's structure, a
-// list of NVM sets. One of an enrolment with the same surface and name is its yardstick.
+// A setting of more than a dword, as text that is only compared: a digest of a feature's structure,
+// a list of NVM sets. The enrolment's entry of the same surface and name is its yardstick.
 struct ConfigurationState {
   std::string surface;  // "lba_range_types"
   std::string name;     // "of namespace 1"
@@ -134,7 +133,7 @@ struct ControllerState {
   std::string model;
   std::string firmware_revision;  // as Identify says
 
-  // What the drive can (Identify Controller), for judging.
+  // The drive's abilities (Identify Controller), for judging.
   std::uint16_t oacs = 0;
   std::uint16_t oncs = 0;
   std::uint8_t nwpc = 0;
@@ -180,7 +179,7 @@ struct FeatureRule {
   std::string_view name;
 };
 [[nodiscard]] std::span<const FeatureRule> feature_rules();
-// The same of those with a structure.
+// The features with a data structure of `bytes` that are read; `host_sets` as in FeatureRule.
 struct StructureRule {
   std::uint8_t id;
   bool per_namespace;

@@ -1,5 +1,5 @@
-// What is known of a drive, as plain values: what the host's sysfs says, what the opened controller
-// says, and what was measured on its media. Pure; part of nvme_core.
+// The facts known of a drive, as plain values: from the host's sysfs, from the opened controller,
+// and from measuring its media. Pure; part of nvme_core.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ struct NamespaceFacts {
   std::uint16_t metadata_bytes = 0;  // of each block, in the format in use
 };
 
-// What the controller itself says when opened. Serial and model are trimmed of padding.
+// A drive's identity, as its controller tells it when opened. Serial and model are trimmed of
+// padding.
 struct Identity {
   std::string serial;
   std::string model;
@@ -58,7 +59,7 @@ struct Identity {
   std::uint64_t capacity_bytes = 0;  // TNVMCAP; 0: it does not tell
 };
 
-// Its Sanitize Status (log page 81h).
+// A drive's Sanitize Status (log page 81h).
 struct SanitizeLog {
   std::uint16_t sprog = 0xffff;  // numerator of n/65536 while in progress
   std::uint16_t sstat = 0;
@@ -108,20 +109,20 @@ struct DriveFacts {
   std::vector<NamespaceFacts> namespaces;
   std::string problem;
   [[nodiscard]] bool is_drive() const { return class_code >> 8U == 0x0108; }
-  // What of the host's guests has it: a libvirt domain that names it, a process that holds its vfio
-  // group. Looked for in drives that may be asked only; empty: none was seen.
+  // The guest of the host that has the device, in words: a libvirt domain that names it, a process
+  // that holds its vfio group. Looked for only where the device may be asked; empty: none was seen.
   std::string guest;
 };
 
-// What the guards of nvme/host/guards.h found, in the order they are looked at. Each refuses with
-// one line an operator understands.
+// The finding of one guard (nvme/host/guards.h); a claim lists them in the order in which it
+// looked. A guard refuses with one line that an operator understands.
 struct GuardFinding {
   std::string guard;  // "mounted", "libvirt_domain", "vfio_open", "claim", …
   bool passed = false;
   std::string detail;  // what was looked at; when refused, what is in the way and what to do
 };
 
-// What a claim is checked against.
+// The request for a drive's claim: all that the claim is checked against.
 struct ClaimRequest {
   PciAddress address;
   std::string resource_class;  // of the provider: CUSTOM_PCI_<VID>_<PID> must match the ids
@@ -133,7 +134,8 @@ struct ClaimRequest {
   // takes it over to the nvme driver, and restore_driver() or drop() puts the former one back.
   bool managed = true;
   Rules rules;  // kept with the claim: the steps, the erase and the verification go by them
-  // Of the record: what the drive's health is compared with after its erase; empty: none.
+  // The enrolment baseline of the record, with which the drive's health is compared after its
+  // erase; empty: none.
   std::string enrolment;
   // Commands of the operator's own steps that the plan will run, absolute paths.
   std::vector<std::string> commands;
@@ -172,8 +174,8 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
-// What verification compares with. Persisted before the erase is started, so that a sanitize
-// adopted after a restart can still be verified.
+// The places that verification compares the media with. Persisted before the erase is started, so
+// that a sanitize adopted after a restart can still be verified.
 struct Baseline {
   std::vector<Sample> samples;
   std::vector<Sample> canaries;  // written by us before the erase, then read back and digested
@@ -196,8 +198,8 @@ struct EraseRequest {
   bool adopt_ours = false;
   std::int64_t timeout_ms = 900'000;        // [nvme] cleanup_timeout
   std::int64_t stall_timeout_ms = 600'000;  // no movement of SPROG for so long: stuck
-  // What the media is compared with before it is deallocated, where the drive can show it then
-  // (sanitized_media.h); empty: it is not looked at.
+  // The baseline with which the media is compared before it is deallocated, where the drive can
+  // show it then (sanitized_media.h); empty: the media is not looked at.
   Baseline baseline = {};
   // With adopt_ours: what the zeroing told last, which was interrupted, or whose end nobody has
   // verified; empty: nothing.
@@ -212,13 +214,13 @@ struct EraseProgress {
   std::int64_t eta_s = -1;  // estimate, -1 when the drive reports none
 };
 
-// What the media of a sanitized drive held before it was deallocated, in the state that a drive may
-// have for that (NVM Express Base 2.1, 8.1.24.3.6). It proves what it says and no more: what
-// verification asks for stands beside it.
+// The media of a sanitized drive as it was before it was deallocated, read in the state that a
+// drive may have for that (NVM Express Base 2.1, 8.1.24.3.6). It proves what it says and no more:
+// what verification asks for stands beside it.
 struct SanitizedMedia {
   std::uint32_t places_read = 0;
-  // Of them: held data before the erase, canaries included. None reads as it did, or there is no
-  // evidence.
+  // The places read that held data before the erase, canaries included. None of them reads as it
+  // did, or there is no evidence.
   std::uint32_t places_compared = 0;
   std::uint32_t places_unreadable = 0;
   std::uint64_t bytes_read = 0;
@@ -227,9 +229,9 @@ struct SanitizedMedia {
   friend bool operator==(const SanitizedMedia&, const SanitizedMedia&) = default;
 };
 
-// What the drive said, cross-checked (our command accepted, SCDW10 equal, SSTAT 1 or 4,
-// Global Data Erased set). Of the methods other than Sanitize only method, the counts, adopted and
-// duration_ms are filled.
+// The evidence of an erase: what the drive said, cross-checked (our command accepted, SCDW10 equal,
+// SSTAT 1 or 4, Global Data Erased set). Of the methods other than Sanitize only method, the
+// counts, adopted and duration_ms are filled.
 struct EraseEvidence {
   EraseMethod method = EraseMethod::sanitize_crypto;
   std::uint32_t cdw10 = 0;
@@ -240,7 +242,8 @@ struct EraseEvidence {
   std::int64_t duration_ms = 0;
   std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
   std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
-  // Of bytes_zeroed, from the first on: zeroed by a worker before, read back as zeroes by this one.
+  // The part of bytes_zeroed, from the first byte on, that a worker before zeroed and this one read
+  // back as zeroes.
   std::uint64_t resumed_at_bytes = 0;
   SanitizedMedia media = {};  // sanitize
 
@@ -296,15 +299,16 @@ struct VerifyReport {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_nonzero = 0;   // informative; a failure where zeroes are promised or written
   std::uint32_t canaries_found = 0;  // must be 0
-  // What the relaxations were needed for; each is 0 where its check is not relaxed.
+  // The faults that needed the relaxations; each is 0 where its check is not relaxed.
   std::uint32_t places_unreadable = 0;
   std::uint64_t bytes_unreadable = 0;
   std::uint32_t places_off_value = 0;  // that do not read as DLFEAT promises
   bool global_data_erased = false;     // read again, last of all
   Counters counters;                   // at the end of verification
   std::string expectation;  // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
-  // How well the drive is after its erase; empty: it was not judged (HealthLimits::judged). And why
-  // it is not to be given back: sentences with their remedy; empty: nothing speaks against that.
+  // `health` is the drive's health after its erase; empty: it was not judged
+  // (HealthLimits::judged). `unfit` says why the drive is not to be given back, in sentences with
+  // their remedy; empty: nothing speaks against that.
   std::vector<StepFinding> health;
   std::vector<std::string> unfit;
   // The drive as we leave it (encode_controller_state): the enrolment baseline of the next tenancy.

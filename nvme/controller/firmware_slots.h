@@ -1,5 +1,5 @@
-// Which firmware slots are not as they should be: one rule for what judges a drive and for what
-// restores it. Pure.
+// Finds the firmware slots that are not as they should be: one rule for what judges a drive and for
+// what restores it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SlotDifference {
                                                           const FirmwareState* enrolled,
                                                           const std::vector<std::string>& allowed);
 
-// Whether another slot than the active one becomes active at the next reset.
+// True if another slot than the active one becomes active at the next reset.
 [[nodiscard]] bool activation_waits(const FirmwareState& now);
 
 }  // namespace reclaim::nvme

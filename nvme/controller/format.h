@@ -1,6 +1,6 @@
-// Which Format NVM commands erase a drive: their scope by FNA, and the format that each namespace
-// has and keeps. Pure. Sources: NVM Express Base 2.0, "Format NVM command" and Identify Controller,
-// FNA; NVM Command Set 1.0, Identify Namespace, FLBAS and DPS.
+// Plans the Format NVM commands that erase a drive: their scope by FNA, and the format that each
+// namespace has and keeps. Pure. Sources: NVM Express Base 2.0, "Format NVM command" and Identify
+// Controller, FNA; NVM Command Set 1.0, Identify Namespace, FLBAS and DPS.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ struct NamespaceFormat {
 [[nodiscard]] Result<std::vector<NamespaceFormat>> plan_format(
     const std::vector<NamespaceFormat>& namespaces, std::uint8_t fna);
 
-// What one command may take: all that is left until the deadline of the erase, and never less than
-// `at_least_ms`, since on expiry the kernel resets a controller that is formatting.
+// The time that one command may take: all that is left until the deadline of the erase, but never
+// less than `at_least_ms`, since on expiry the kernel resets a controller that is formatting.
 [[nodiscard]] std::uint32_t format_command_timeout_ms(std::int64_t left_ms,
                                                       std::uint32_t at_least_ms);
 

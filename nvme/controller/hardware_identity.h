@@ -1,6 +1,6 @@
-// What stays with a drive's hardware when its PCI address does not: bus numbers may be others after
-// a reboot. Read without the drive's driver, so that an unmanaged drive on vfio-pci has it too.
-// Pure; part of nvme_core.
+// The identity that stays with a drive's hardware when its PCI address does not: bus numbers may be
+// others after a reboot. It is read without the drive's driver, so that an unmanaged drive on
+// vfio-pci has it too. Pure; part of nvme_core.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ constexpr std::uint8_t kWornOut = 100;
 constexpr std::uint8_t kPercentMax = 100;
 constexpr unsigned kWarningBits = 8;
 
-// What each bit of Critical Warning says (NVM Express Base 2.0, Figure 207).
+// The meaning of each bit of Critical Warning (NVM Express Base 2.0, Figure 207).
 constexpr std::array<std::string_view, kWarningCount> kWarningTexts = {
     "spare capacity below its threshold",
     "temperature outside its thresholds",
@@ -76,7 +76,8 @@ class Judge final {
     return rules_.relaxed.puts_up_with(warning);
   }
 
-  // Of a counter that was reset since, all that it has now is of after that.
+  // Counts the media errors since the enrolment. A counter that was reset since has only errors of
+  // after that.
   void count_media_errors() {
     if (enrolled_ == nullptr) return;
     const std::uint64_t before = enrolled_->health.media_errors;
@@ -157,7 +158,7 @@ class Judge final {
     tell("enrolment", "none yet: what the tenancy did cannot be told apart");
   }
 
-  // What a counter says of the tenancy. One that went backwards says nothing of it.
+  // Words what a counter says of the tenancy. One that went backwards says nothing of it.
   std::string during(std::string_view counter, std::uint64_t before, std::uint64_t now,
                      const std::string& grown) {
     if (now >= before) return fmt::format("{} in all, {} during the tenancy", now, grown);

@@ -1,4 +1,4 @@
-// Whether a drive is well enough to be given back, judged by its SMART log, and what the last
+// Judges by a drive's SMART log whether it is well enough to be given back, and what the last
 // tenancy did to it. Pure.
 #pragma once
 
@@ -29,8 +29,8 @@ struct EnrolledHealth {
 [[nodiscard]] HealthJudgement judge_health(const HealthState& now, const EnrolledHealth* enrolled,
                                            const Rules& rules);
 
-// That the drive is outside its temperature thresholds, which passes by itself; empty: it is not,
-// or its operator puts up with that.
+// Says that the drive is outside its temperature thresholds, which passes by itself, and the
+// remedy; empty: it is not, or its operator puts up with that.
 [[nodiscard]] std::string why_not_now(const HealthState& now, const Rules& rules);
 
 }  // namespace reclaim::nvme

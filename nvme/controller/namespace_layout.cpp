@@ -37,7 +37,7 @@ const NamespaceState* enrolled_namespace(const ControllerState* enrolled) {
   return &enrolled->namespaces.front();
 }
 
-// What is wrong with the format of a namespace; "" when nothing is.
+// Says what is wrong with the format of a namespace; "" when nothing is.
 std::string format_fault(const NamespaceState& ns, const NamespaceState* wanted) {
   if (wanted == nullptr) {
     // A first cleaning: nobody knows which block size the operator chose; metadata and protection
@@ -57,8 +57,8 @@ std::uint64_t slack_of(std::uint64_t bytes) {
   return std::max(bytes / 100 * kCapacitySlackPercent, std::min(kCapacitySlackBytes, bytes / 10));
 }
 
-// Whether something that no namespace covers may hold data: what the drive says is unallocated, and
-// what is missing from its whole.
+// Says what no namespace covers, and so may hold data: bytes that are missing from the drive's
+// whole, or that it says are unallocated; "" when there are none.
 std::string cover_fault(const ControllerState& now) {
   std::uint64_t taken = 0;
   for (const NamespaceState& ns : now.namespaces) taken += ns.bytes_taken();
@@ -71,8 +71,8 @@ std::string cover_fault(const ControllerState& now) {
   return "";
 }
 
-// What no namespace covers, by what the drive says of itself; 0 also where it is less than a block
-// of the smallest format, which no layout can allocate.
+// The bytes that no namespace covers, by what the drive says of itself; 0 also where it is less
+// than a block of the smallest format, which no layout can allocate.
 std::uint64_t uncovered_bytes(const ControllerState& now) {
   std::uint64_t taken = 0;
   std::uint64_t smallest = ~std::uint64_t{0};
@@ -88,7 +88,8 @@ std::uint64_t uncovered_bytes(const ControllerState& now) {
   return uncovered < smallest ? 0 : uncovered;
 }
 
-// What is wrong with the only namespace of a drive whose namespaces can be managed.
+// Says what is wrong with the only namespace of a drive whose namespaces can be managed; "" when
+// nothing is.
 std::string single_fault(const ControllerState& now, const NamespaceState* wanted) {
   const NamespaceState& ns = now.namespaces.front();
   if (!ns.active) return "it is detached";
@@ -97,8 +98,8 @@ std::string single_fault(const ControllerState& now, const NamespaceState* wante
   if (wanted != nullptr && (ns.sharing & 1U) != (wanted->sharing & 1U)) {
     return "whether it may be shared was changed";
   }
-  // Not by the enrolment alone: it is renewed after each cleaning, so that what is missing could
-  // grow from one to the next.
+  // The enrolment alone does not decide: it is renewed after each cleaning, so that what is missing
+  // could grow from one to the next.
   if (std::string fault = cover_fault(now); !fault.empty()) return fault;
   if (now.capacity_bytes == 0 && wanted != nullptr && !about_equal(ns.bytes(), wanted->bytes())) {
     return fmt::format("at enrolment it was {} bytes", wanted->bytes());
@@ -159,7 +160,7 @@ Result<NamespaceToMake> choose_format(const ControllerState& now, const Namespac
   return make;
 }
 
-// What keeps the layout from being one namespace over all of the drive; "" when nothing does.
+// Says what keeps the layout from being one namespace over all of the drive; "" when nothing does.
 std::string layout_fault(const ControllerState& now, const NamespaceState* wanted) {
   if (now.namespaces.empty()) return "the drive has no namespace";
   if (now.namespaces.size() > 1) {

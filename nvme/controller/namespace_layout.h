@@ -1,6 +1,6 @@
-// Which namespaces a drive should have, and what to do to get there: one over its whole capacity,
-// in the enrolled format, attached. A tenant may have made more, hidden some by detaching them,
-// shrunk or reformatted them. Pure.
+// Plans how a drive gets the namespaces that it should have: one over its whole capacity, in the
+// enrolled format, attached. A tenant may have made more, hidden some by detaching them, shrunk or
+// reformatted them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +55,12 @@ struct LayoutPlan {
                                                  const ControllerState* enrolled,
                                                  EraseMethod method, bool can_manage);
 
-// Whether the namespaces cover all that `method` has to reach, to the block: what is left beside
-// them keeps what a tenant wrote there, and another layout brings it to light. Errc::failed, with
-// the remedy; never of a sanitize, nor of a drive that never could manage namespaces.
+// Checks that the namespaces cover all that `method` has to reach, to the block: what is left
+// beside them keeps what a tenant wrote there, and another layout brings it to light. Errc::failed,
+// with the remedy; never of a sanitize, nor of a drive that cannot manage namespaces.
 [[nodiscard]] Status check_covered(const ControllerState& now, EraseMethod method);
 
-// Whether two capacities are the same but for rounding.
+// True if two capacities are the same but for rounding.
 [[nodiscard]] bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes);
 
 }  // namespace reclaim::nvme

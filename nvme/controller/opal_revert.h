@@ -1,6 +1,6 @@
-// What is done to a TCG drive as a whole: a revert by its PSID, and the block of its SID. The
-// kernel's own revert (IOC_OPAL_PSID_REVERT_TPR) needs a namespace's node; these need none.
-// Thread: whichever owns the descriptor; blocks until the drive answered.
+// Two actions on a TCG drive as a whole: a revert by its PSID, and the block of its SID. The
+// kernel's own revert (IOC_OPAL_PSID_REVERT_TPR) needs a namespace's node; these need none. Thread:
+// whichever owns the descriptor; blocks until the drive answered.
 #pragma once
 
 #include <cstdint>

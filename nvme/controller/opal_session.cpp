@@ -110,7 +110,7 @@ std::optional<std::uint64_t> take_number(std::span<const std::byte>& rest) {
   return value;
 }
 
-// What stands behind the last end of data: its first number is the method's status.
+// The method's status: the first number in the list behind the last end of data.
 std::optional<std::uint64_t> status_of(std::span<const std::byte> payload) {
   constexpr std::array kBefore = {std::byte{kEndOfData}, std::byte{kStartList}};
   const auto at = std::find_end(payload.begin(), payload.end(), kBefore.begin(), kBefore.end());

@@ -14,7 +14,7 @@
 namespace reclaim::nvme {
 
 inline constexpr std::size_t kPsidBytes = 32;
-// Of every packet and answer: the least that an Opal 2 drive accepts as a whole.
+// The size of every packet and answer: the least that an Opal 2 drive accepts as a whole.
 inline constexpr std::size_t kOpalPacketBytes = 2048;
 using OpalPacket = std::array<std::byte, kOpalPacketBytes>;
 

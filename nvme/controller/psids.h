@@ -12,7 +12,7 @@
 
 namespace reclaim::nvme {
 
-// By serial number.
+// The PSID of each drive by its serial number.
 using Psids = std::map<std::string, std::string, std::less<>>;
 
 // A line a drive: its serial number as Identify Controller has it, blanks, its PSID of 32 letters

@@ -158,8 +158,8 @@ void judge_opal(Judge& judge) {
         "opal", "the SID has an owner, and no enrolment baseline tells whether a tenant took it",
         fmt::format("{}; otherwise {}", kAcceptIt, kRevert));
   }
-  // What an owner of the enrolment set is not taken from him; nor is it where no more is known than
-  // that there is one.
+  // A revert takes nothing from an owner of the enrolment, nor from one of whom no more is known
+  // than that there is one.
   const bool taken = opal.locked || opal.locking_enabled || opal.mbr_enabled ||
                      (judge.enrolled != nullptr && opal.sid_changed);
   if (taken && !sid_was_changed) judge.by_owner = judge.out.quarantine.size() - before;
@@ -309,8 +309,8 @@ void judge_feature(Judge& judge, const FeatureState& feature, std::size_t& diffe
   const std::uint32_t forbidden = forbidden_bits(feature.id);
   const FeatureState* const before =
       judge.enrolled != nullptr ? find_feature(*judge.enrolled, feature) : nullptr;
-  // What it should be: as enrolled. A namespace that is new since, or a first cleaning, is measured
-  // by the drive's own default, where only the forbidden bits count.
+  // The feature should be as enrolled. A namespace that is new since, or a first cleaning, is
+  // measured by the drive's own default, where only the forbidden bits count.
   const bool known = before != nullptr;
   std::uint32_t wanted = feature.current;
   if (known) {
@@ -409,7 +409,7 @@ void judge_memory(Judge& judge, std::string_view surface, std::string_view what,
                    "clean the device with clear_action=sanitize, which clears it");
 }
 
-// Of the enrolment the entry of the same place; nullptr: there is no yardstick.
+// Finds the enrolment's entry of the same surface and name; nullptr: there is no yardstick.
 const ConfigurationState* find_configuration(const ControllerState* enrolled,
                                              const ConfigurationState& like) {
   if (enrolled == nullptr) return nullptr;

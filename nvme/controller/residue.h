@@ -1,5 +1,5 @@
-// What a tenant may have left in a controller, judged: what is as it should be, what is to be
-// reset, and what quarantines the drive. Pure.
+// Judges what a tenant may have left in a controller: what is as it should be, what is to be reset,
+// and what quarantines the drive. Pure.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct ResidueReset {
 };
 
 struct ResidueJudgement {
-  // What was looked at, the untouched too, and what was not; what is to be reset is told as if it
-  // were already.
+  // The surfaces that were looked at, the untouched too, and those that were not. A surface that is
+  // to be reset is told as if it were already.
   std::vector<StepFinding> findings;
   std::vector<ResidueReset> resets;     // possible where nothing quarantines the drive
   std::vector<std::string> quarantine;  // sentences: surface, what was found, what to do
@@ -50,7 +50,7 @@ struct ResidueJudgement {
                                               const ControllerState* enrolled, const Rules& rules,
                                               EraseMethod method, bool accept_found = false);
 
-// Whether the SID was blocked and is not any more, so that a tenant could own and lock the drive.
+// True if the SID was blocked and is not any more, so that a tenant could own and lock the drive.
 [[nodiscard]] bool lost_block(const OpalState& before, const OpalState& now);
 
 }  // namespace reclaim::nvme

@@ -1,5 +1,5 @@
-// What Sanitize is told, and what its log means: by NVM Express
-// Base 2.0, Sanitize command and Sanitize Status log page. Pure.
+// Makes the Sanitize command and judges its log, by NVM Express Base 2.0, Sanitize command and
+// Sanitize Status log page. Pure.
 #pragma once
 
 #include <cstdint>
@@ -39,20 +39,21 @@ struct SanitizeJudgement {
 // 10 and Global Data Erased is an erasure; SPROG FFFFh alone never is.
 [[nodiscard]] SanitizeJudgement judge_sanitize(const SanitizeLog& log, std::uint32_t our_cdw10);
 
-// Whether `after`, an ended sanitize, could be the very one that `before` showed already, read
-// right before our command was sent: then nothing proves that ours was carried out. It cannot be
-// where the log moved: another status or command, or Global Data Erased set by it (our canary had
-// cleared it).
+// True if `after`, an ended sanitize, could be the very one that `before` showed already, read
+// right before our command was sent: then nothing proves that ours was carried out. False where the
+// log moved: another status or command, or Global Data Erased set by it (our canary had cleared
+// it).
 [[nodiscard]] bool could_be_older(const SanitizeLog& before, const SanitizeLog& after);
 
 // 0..100; 0 unless in progress.
 [[nodiscard]] double progress_percent(const SanitizeLog& log);
-// What is left of the drive's own estimate for `method` at this progress, -1 where it gives none.
+// The rest of the drive's own estimate for `method` at this progress; -1: it gives none, or no
+// sanitize runs.
 [[nodiscard]] std::int64_t eta_s(const SanitizeLog& log, EraseMethod method);
 
-// How long a sanitize of that dword 10 may take: `configured_ms`, or twice what the drive estimates
-// for it (ETO, ETBE, ETCE; with EMVS ETPVDS on top) where that is longer, but for that no longer
-// than a day: an estimate is the drive's word, and a drive may say anything.
+// The time that a sanitize of that dword 10 may take: `configured_ms`, or twice what the drive
+// estimates for it (ETO, ETBE, ETCE; with EMVS ETPVDS on top) where that is longer, but for that no
+// longer than a day: an estimate is the drive's word, and a drive may say anything.
 inline constexpr std::int64_t kEstimateTimes = 2;
 inline constexpr std::int64_t kByEstimateMaxMs = 86'400'000;
 [[nodiscard]] std::int64_t time_limit_ms(const SanitizeLog& log, std::uint32_t cdw10,

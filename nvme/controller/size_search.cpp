@@ -21,7 +21,8 @@ std::optional<std::uint64_t> SizeSearch::next() const {
 
 void SizeSearch::taken() {
   taken_ = next_;
-  // What it took before is mostly all that it takes: one more is refused then, and ends the search.
+  // The former size is mostly all that the drive takes: one unit more is refused then, and ends the
+  // search.
   if (taken_ == former_) {
     next_ = std::min(former_ + unit_, whole_);
   } else if (refused_ > whole_) {

@@ -14,14 +14,14 @@ class SizeSearch final {
   // former size.
   static constexpr int kTriesMax = 130;
 
-  // `former_blocks`: what it took before; 0: not known. `unit_blocks`: between what is refused and
-  // what is taken no more than that is left.
+  // `former_blocks`: what the drive took before; 0: not known. `unit_blocks`: between what is
+  // refused and what is taken no more than that is left.
   explicit SizeSearch(std::uint64_t whole_blocks, std::uint64_t former_blocks = 0,
                       std::uint64_t unit_blocks = 1);
 
   // The size to try next, in blocks; nothing: the largest is known.
   [[nodiscard]] std::optional<std::uint64_t> next() const;
-  // What the drive said to it.
+  // Tell the drive's answer to the size of next().
   void taken();
   void refused();
 

@@ -46,7 +46,7 @@ struct ControllerAbilities {
 [[nodiscard]] Result<std::uint8_t> parse_self_test(std::span<const std::byte> page);
 // The identifiers that are prohibited (log 14h).
 [[nodiscard]] Result<std::vector<std::uint8_t>> parse_lockdown(std::span<const std::byte> page);
-// Whether the log of supported log pages (log 00h) has this one.
+// True if the log of supported log pages (log 00h) has this one.
 [[nodiscard]] Result<bool> parse_supported_log(std::span<const std::byte> page, std::uint8_t log);
 // The header of a boot partition's log (log 15h): what it tells of both partitions.
 struct BootHeader {

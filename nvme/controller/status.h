@@ -22,8 +22,9 @@ inline constexpr std::uint16_t kSanitizeInProgress = 0x01d;
 // where the command may have been carried out. `raw` of the error is the whole status.
 [[nodiscard]] Error status_to_error(int raw, std::string_view command);
 
-// The same for an ioctl that returned -1. ENODEV, EIO, EINTR, ETIMEDOUT and whatever else the
-// kernel gives when the answer of the drive got lost are Errc::unknown.
+// Makes the error of an ioctl that returned -1; `command` begins the sentence. ENODEV, EIO, EINTR,
+// ETIMEDOUT and whatever else the kernel gives when the answer of the drive got lost are
+// Errc::unknown.
 [[nodiscard]] Error errno_to_error(int error_number, std::string_view command);
 
 }  // namespace reclaim::nvme
