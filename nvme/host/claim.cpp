@@ -230,7 +230,7 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
                  EBUSY};
   }
   if (!claimed.fd.valid()) {
-    // Not made yet, or gone again.
+    // The node is not made yet, or gone again.
     const bool passing = errno == ENOENT || errno == ENXIO || errno == ENODEV;
     return Error{passing ? Errc::busy : Errc::refused,
                  fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};

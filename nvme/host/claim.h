@@ -30,7 +30,7 @@ struct ClaimedNamespace {
   SysNamespace sys;
   UniqueFd fd;  // O_RDWR|O_EXCL|O_DIRECT
 
-  // Whether the kernel's disk is what the drive says that it is. It is not where a tenant chose a
+  // True if the kernel's disk is what the drive says that it is. It is not where a tenant chose a
   // format of which the kernel makes no disk: metadata behind each block, blocks beyond a page.
   [[nodiscard]] bool whole() const {
     return facts.capacity_bytes == sys.capacity_bytes && facts.block_bytes == sys.block_bytes;
@@ -46,25 +46,27 @@ class Claim final {
   static Result<Claim> create(const Options& options, const ClaimRequest& request,
                               std::vector<GuardFinding>* findings, StopFlag& stop, Logger& log);
 
-  // All that can have changed since: the guards, that our descriptors are still what sysfs shows,
-  // that no namespace came or went, and the serial, asked of the opened controller.
+  // Looks again at all that can have changed since: the guards, that our descriptors are still what
+  // sysfs shows, that no namespace came or went, and the serial, asked of the opened controller.
   [[nodiscard]] Status recheck() const;
-  // Only the last two: descriptors and serial.
+  // Looks only at the descriptors of the namespaces and at the serial.
   [[nodiscard]] Status still_same_drive() const;
   // A claim takes namespaces as they are, so that the clean steps can put them right; nothing is
   // read or written by the kernel's disks before this says that they are whole. Errc::failed.
   [[nodiscard]] Status whole() const;
 
-  // For changing the namespaces under us; both are defined in claim_namespaces.cpp. Closing lets
-  // the kernel take deleted nodes away. Reopening waits up to `timeout_ms` until the kernel shows
-  // exactly the namespaces that are attached, then takes them as create() does, guards included.
+  // Close and reopen the namespaces, so that they can be changed under us; both are defined in
+  // claim_namespaces.cpp. Closing lets the kernel take deleted nodes away. Reopening waits up to
+  // `timeout_ms` until the kernel shows exactly the namespaces that are attached, then takes them
+  // as create() does, guards included.
   void close_namespaces();
   [[nodiscard]] Status reopen_namespaces(std::int64_t timeout_ms, StopFlag& stop);
 
   // Closes controller and namespaces of an unmanaged drive and puts its former driver back; see
   // Drives::restore_driver. The lock and what was learnt stay. Nothing to do for a managed one.
   [[nodiscard]] Status restore_driver();
-  // Of a drive whose driver was restored: see Takeover::still_held().
+  // True once the drive's driver was restored; only then still_held() may be called, see
+  // Takeover::still_held().
   [[nodiscard]] bool restored() const { return restored_; }
   [[nodiscard]] Status still_held() const;
 
@@ -77,7 +79,7 @@ class Claim final {
   [[nodiscard]] const Rules& rules() const { return request_.rules; }
   // ClaimRequest::enrolment.
   [[nodiscard]] const std::string& enrolment() const { return request_.enrolment; }
-  // It stands on another driver at rest, where nothing of it can be read.
+  // True if the drive stands on another driver at rest, where nothing of it can be read.
   [[nodiscard]] bool unmanaged() const { return !request_.managed; }
   // Other rules for what follows: a qualification ends with those that it recommends.
   void replace_rules(Rules rules) { request_.rules = std::move(rules); }
@@ -111,11 +113,11 @@ class Claim final {
   std::vector<ClaimedNamespace> namespaces_;
 };
 
-// What sysfs says of a function, whatever its class.
+// The facts that sysfs tells of a function, whatever its class.
 [[nodiscard]] DriveFacts facts_of(const SysDrive& sys);
 
-// What sysfs and, where it is live, the opened controller say of a drive, for discovery. With
-// `open_controller` false only sysfs is looked at.
+// The facts that sysfs and, where it is live, the opened controller tell of a drive, for discovery.
+// With `open_controller` false only sysfs is looked at.
 [[nodiscard]] DriveFacts look_at_drive(const Options& options, const SysDrive& sys,
                                        bool open_controller);
 [[nodiscard]] Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,

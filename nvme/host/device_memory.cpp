@@ -43,7 +43,7 @@ std::optional<Registers> read_registers(const std::string& resource) {
   return registers;
 }
 
-// Whether the function shows the host memory in which a CMB or a PMR could lie: another memory BAR
+// True if the function shows the host memory in which a CMB or a PMR could lie: another memory BAR
 // than that of the registers, or one that is larger than they are. The kernel's lines are "start
 // end flags", six of BARs first. Nothing: not told.
 std::optional<bool> has_room_for_memory(const std::string& resource) {

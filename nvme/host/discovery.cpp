@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopHeardWithin{50};
 
-// What of the host's guests has it, by the guards that would refuse a claim; what cannot be read
-// tells nothing here. Only a vfio driver lets a process have it, and that look is the dearer one.
+// Says which of the host's guests has the device, by the guards that would refuse a claim; what
+// cannot be read tells nothing here. Only a vfio driver lets a process have it, and that look is
+// the dearer one.
 std::string guest_of(const Options& options, const SysDrive& sys,
                      const std::shared_ptr<HostLook>& host) {
   ClaimRequest request;
@@ -78,7 +79,7 @@ void Discovery::begin(const SysDrive& sys) {
   }).detach();
 }
 
-// What is told of a drive without asking it; nothing of one that is gone.
+// The facts that are told of a drive without asking it; nothing of one that is gone.
 std::optional<DriveFacts> Discovery::from_sysfs(
     const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
     const std::shared_ptr<HostLook>& host) {

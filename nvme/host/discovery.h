@@ -48,7 +48,8 @@ class Discovery final {
   Options options_;
   const Clock& clock_;
   MayBeAsked may_be_asked_;
-  // Of this look, and those before that have not ended: a drive that hangs is not asked again.
+  // The asking of each drive, begun by this look or by one before that has not ended: a drive that
+  // hangs is not asked again.
   std::map<PciAddress, std::shared_ptr<Look>> looks_;
 };
 

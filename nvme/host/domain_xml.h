@@ -1,4 +1,4 @@
-// Which host devices a libvirt domain's XML names. Only this translation unit sees pugixml.
+// Reads which host devices a libvirt domain's XML names. Only this translation unit sees pugixml.
 // Thread: any.
 #pragma once
 

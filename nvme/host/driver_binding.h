@@ -24,7 +24,7 @@
 
 namespace reclaim::nvme {
 
-// Whether it stands on a driver that gives it to guests, vfio-pci or a variant of it.
+// True if the drive stands on a driver that gives it to guests, vfio-pci or a variant of it.
 [[nodiscard]] bool on_vfio(const SysDrive& drive);
 
 class Takeover final {

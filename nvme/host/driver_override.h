@@ -1,5 +1,6 @@
-// Which driver a PCI function is bound to: changed by way of driver_override, noted before the
-// first change, and believed only when sysfs shows it. Blocking; thread: a drive thread's.
+// Changes the driver that a PCI function is bound to, by way of driver_override. The former driver
+// is noted before the first change; a change is believed only when sysfs shows it. Blocking;
+// thread: a drive thread's.
 #pragma once
 
 #include <sys/types.h>
@@ -14,9 +15,8 @@
 
 namespace reclaim::nvme {
 
-// How a function was bound before it was taken over, and what it is bound to meanwhile. A drive had
-// a vfio driver and is on nvme meanwhile; another function may have been, or be, without a driver
-// ("").
+// The driver of a function before it was taken over, and its driver meanwhile. A drive had a vfio
+// driver and is on nvme meanwhile; another function may have been, or be, without a driver ("").
 struct FormerDriver {
   std::string driver;
   std::string driver_override;  // "" for none
@@ -55,8 +55,8 @@ inline constexpr std::string_view kFormerDriverEnd = ".driver";  // of the notes
 // the link. Errc::failed: another driver is bound, or none took the function.
 [[nodiscard]] Status bind_driver(const Options& options, const PciAddress& address,
                                  const std::string& from, const std::string& wanted);
-// The same for no driver at all; `override_name` becomes the override, so that none is bound by a
-// probe meanwhile.
+// Unbinds `from`, so that no driver at all is bound; errors as bind_driver(). `override_name`
+// becomes the override, so that none is bound by a probe meanwhile.
 [[nodiscard]] Status unbind_driver(const Options& options, const PciAddress& address,
                                    const std::string& from, const std::string& override_name);
 

@@ -1,6 +1,6 @@
-// What the driver of a function that is no NVMe drive made of it: every node and network interface
-// below its folder in sysfs, whatever class it is of. Links are not followed, so that nothing of
-// other devices is found.
+// Reads what the driver of a function that is no NVMe drive made of it: every node and network
+// interface below its folder in sysfs, whatever class it is of. Links are not followed, so that
+// nothing of other devices is found.
 #include <fmt/core.h>
 #include <sys/stat.h>
 

@@ -108,7 +108,7 @@ GuardResult guard_iommu_group(const GuardContext& context) {
 
 namespace {
 
-// Of an unmanaged drive before it is taken over.
+// Guards the driver of an unmanaged drive before it is taken over.
 GuardResult guard_former_driver(const GuardContext& context) {
   const SysDrive& drive = context.drive;
   if (on_vfio(drive)) return passes("driver", fmt::format("bound to {}", drive.driver));

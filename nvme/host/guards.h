@@ -23,7 +23,7 @@ struct GuardContext {
   // An unmanaged drive that has yet to be taken over: it need not be bound to nvme.
   bool to_take_over = false;
   std::string_view thing = "drive";  // what the messages of guards on any function call it
-  // What is read of the host's guests and processes. One look of many drives shares it; each new
+  // The look at the host's guests and processes. One look at many drives shares it; each new
   // context is a new look.
   std::shared_ptr<HostLook> host = std::make_shared<HostLook>();
 };
@@ -33,8 +33,8 @@ using Guard = GuardResult (*)(const GuardContext&);
 
 struct GuardResult {
   GuardFinding finding;
-  // Of a refusal: refused; busy, where it may pass by itself; failed, where only an operator can
-  // mend it.
+  // The code of a refusal: refused; busy, where it may pass by itself; failed, where only an
+  // operator can mend it.
   Errc code = Errc::refused;
   Guard by = nullptr;  // set by look_at()
 };
@@ -48,7 +48,7 @@ struct GuardResult {
 [[nodiscard]] GuardResult guard_live(const GuardContext& context);
 [[nodiscard]] GuardResult guard_subsystem_peers(const GuardContext& context);
 
-// Whether /proc is that of the host: elsewhere, holders of the drive would not be seen.
+// Refuses where /proc is not that of the host: holders of the drive would not be seen there.
 [[nodiscard]] GuardResult guard_process_view(const GuardContext& context);
 
 // On guests: a domain that names the function or one of its block nodes; a process that holds its
@@ -64,7 +64,7 @@ struct GuardResult {
 [[nodiscard]] GuardResult guard_swap(const GuardContext& context);
 [[nodiscard]] GuardResult guard_btrfs_member(const GuardContext& context);
 [[nodiscard]] GuardResult guard_network(const GuardContext& context);
-// What opens a node inside the kernel without claiming it: loop devices, NVMe targets.
+// On users inside the kernel that open a node without claiming it: loop devices, NVMe targets.
 [[nodiscard]] GuardResult guard_loop(const GuardContext& context);
 [[nodiscard]] GuardResult guard_exported(const GuardContext& context);
 
@@ -73,13 +73,14 @@ struct GuardResult {
 [[nodiscard]] GuardResult guard_shared_subsystem(const GuardContext& context,
                                                  const Identity& opened);
 
-// All that open nothing, in the order they are looked at: cheap and decisive first.
+// The guards that open nothing, in the order they are looked at: cheap and decisive first.
 [[nodiscard]] const std::vector<Guard>& guards_before_opening();
-// Those that can change while a claim is held; looked at again right before anything is written.
+// The guards that can change while a claim is held; looked at again right before anything is
+// written.
 [[nodiscard]] const std::vector<Guard>& guards_before_command();
 
-// Those on the host's own use of a drive that is bound to nvme, or of what read_function() told of
-// another function, whoever asks.
+// The guards on the host's own use of a drive that is bound to nvme, or of what read_function()
+// told of another function, whoever asks.
 [[nodiscard]] const std::vector<Guard>& guards_on_host_use();
 
 // Looks at them in order, up to and including the first that refuses, or at all of them.
@@ -88,7 +89,7 @@ struct GuardResult {
 // The error of a refusal: "guard mounted: /dev/nvme0n1p1 is mounted on /srv; …".
 [[nodiscard]] Error refusal(const GuardResult& result);
 
-// For guards' own use.
+// Results of a guard; for guards' own use.
 [[nodiscard]] GuardResult passes(std::string_view guard, std::string detail);
 [[nodiscard]] GuardResult refuses(std::string_view guard, Errc code, std::string detail);
 

@@ -23,7 +23,7 @@ bool is_ours(const SysDrive& drive, const std::string& node) {
                      [&node](const BlockDevice* device) { return device->name == node; });
 }
 
-// What a domain has of the drive: "the PCI function", "the disk /dev/…", or "".
+// Says what a domain has of the drive: "the PCI function", "the disk /dev/…", or "".
 std::string what_it_names(const SysDrive& drive, const Domain& domain) {
   for (const PciAddress& function : domain.devices->functions) {
     if (function == drive.address) return "the PCI function";
@@ -54,7 +54,7 @@ GuardResult unlisted(const GuardContext& context, const DomainFolder& folder) {
                              folder.error->what, context.thing));
 }
 
-// What is looked for among the open files of processes.
+// The nodes that are looked for among the open files of processes.
 struct Wanted {
   std::vector<std::string> ends;  // of their links
   std::vector<DeviceNumber> block;
@@ -137,7 +137,7 @@ GuardResult guard_libvirt_domain(const GuardContext& context) {
 
 GuardResult guard_vfio_open(const GuardContext& context) {
   const SysDrive& drive = context.drive;
-  // Of links only the end is compared: QEMU opens its nodes in a mount namespace of its own.
+  // Only the end of a link is compared: QEMU opens its nodes in a mount namespace of its own.
   Wanted wanted;
   if (drive.iommu_group >= 0) {
     wanted.ends.push_back(fmt::format("/vfio/{}", drive.iommu_group));

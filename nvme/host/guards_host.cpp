@@ -25,12 +25,12 @@ std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Whether the text names this node: "/dev/nvme0n1p1". Other paths' last components do not count.
+// True if the text names this node: "/dev/nvme0n1p1". Other paths' last components do not count.
 bool names_node(std::string_view text, const std::string& node) {
   return text == "/dev/" + node || text == node;
 }
 
-// Whether a node is the drive's; returns its name, or "".
+// Returns the node's name if it is the drive's, else "".
 std::string node_of_ours(const SysDrive& drive, const std::string& name) {
   const auto devices = drive.block_devices();
   const bool ours = std::any_of(devices.begin(), devices.end(), [&name](const BlockDevice* device) {
@@ -44,7 +44,8 @@ bool is_disk_of(const SysDrive& drive, const std::string& disk) {
                      [&disk](const SysNamespace& ns) { return ns.disk.name == disk; });
 }
 
-// What the host runs from: losing it would take the host down, whatever the other guards miss.
+// True if the host runs from what is mounted there: losing it would take the host down, whatever
+// the other guards miss.
 bool is_vital(const std::string& mount_point) {
   for (const std::string_view vital :
        {"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/var/lib", "/etc", "/home", "/opt"}) {

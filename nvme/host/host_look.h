@@ -1,7 +1,7 @@
-// What one look at the host reads: libvirt's domains, the device files that processes have open,
-// and the names of its slots. Each is read once, when it is first asked for, however many drives it
-// is compared with. A later decision takes a new look. Blocking; thread: its owner's, which is not
-// the loop.
+// One look at the host. It reads libvirt's domains, the device files that processes have open, and
+// the names of its slots. Each is read once, when it is first asked for, however many drives it is
+// compared with. A later decision takes a new look. Blocking; thread: its owner's, which is not the
+// loop.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,8 @@ namespace reclaim::nvme {
 [[nodiscard]] Status check_number(int fd, mode_t type, const std::string& path,
                                   const DeviceNumber& wanted);
 
-// The same for a namespace's disk, of which the kernel must also say that it is this namespace.
+// Checks a namespace's disk as check_number() does; the kernel must also say that it is this
+// namespace.
 [[nodiscard]] Status check_disk(int fd, const std::string& path, const SysNamespace& wanted);
 
 // Read-only, as admin commands want it. Errc::busy where it may be there in a moment.

@@ -32,8 +32,8 @@ Error unreadable(const std::string& name, std::string_view why, int number = 0) 
                number};
 }
 
-// Whether first, middle and last are blank. Newer libblkids take reads that fail on a drive with
-// locked ranges for places where nothing is, and none reads all of the edges.
+// True if the first, the middle and the last of the disk are blank. Newer libblkids take reads that
+// fail on a drive with locked ranges for places where nothing is, and none reads all of the edges.
 Result<bool> read_places(int fd, const SysNamespace& ns) {
   const std::uint64_t length = std::min<std::uint64_t>(kEdgeBytes, ns.capacity_bytes);
   AlignedBuffer buffer(static_cast<std::size_t>(length));
@@ -89,7 +89,7 @@ Status look_at_disk(const Options& options, const SysNamespace& ns, Edges edges,
                  fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
   }
   if (auto disk = check_disk(fd.get(), path, ns); !disk) return disk;
-  // What was read before may be of the past by now; it costs nobody anything.
+  // The kernel's cache may be of the past by now; to drop it costs nobody anything.
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
   const auto blank = read_places(fd.get(), ns);
   if (!blank) return edges == Edges::may_be_barred ? Status(Ok{}) : Status(blank.error());

@@ -1,7 +1,7 @@
-// What the media of a drive has that nobody gave us yet: partition tables, filesystems, LVM, md,
-// swap, LUKS, by libblkid. Whatever cannot be read is an error, never "nothing found": of a drive
-// of which nothing was found, the content is going to be erased without asking.
-// Blocking; thread: any but the loop's.
+// Finds the signatures on the media of a drive that nobody gave us yet: partition tables,
+// filesystems, LVM, md, swap, LUKS, by libblkid. Whatever cannot be read is an error, never
+// "nothing found": of a drive of which nothing was found, the content is going to be erased without
+// asking. Blocking; thread: any but the loop's.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ namespace reclaim::nvme {
 // The first and the last of a disk, where signatures are.
 enum class Edges {
   have_to_be_read,
-  // Of a disk whose edges cannot be read nothing is found: for a drive that is known to bar reading
+  // Nothing is found on a disk whose edges cannot be read: for a drive that is known to bar reading
   // because of what was done to it.
   may_be_barred,
-  // And each be one byte repeated, as the middle: content that no signature tells of, as that of
-  // plain dm-crypt or of an SPDK blobstore, is found too.
+  // The edges have to be read, and each of them and the middle has to be one byte repeated: content
+  // that no signature tells of, as that of plain dm-crypt or of an SPDK blobstore, is found too.
   have_to_be_blank,
 };
 

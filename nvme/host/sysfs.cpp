@@ -187,8 +187,8 @@ std::string slot_of(const PciSlots& slots, const PciAddress& address) {
   return slot == slots.end() ? std::string() : slot->second;
 }
 
-// Of the one interface that a driver has made below the function. An address of another length is
-// no MAC (InfiniBand's has 20 bytes).
+// Reads the MAC of the one interface that a driver has made below the function. An address of
+// another length is no MAC (InfiniBand's has 20 bytes).
 std::string mac_of(const std::string& device) {
   const auto interfaces = list_directory(device + "/net");
   if (!interfaces || interfaces->size() != 1) return {};
@@ -327,7 +327,7 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
   };
   if (auto function = read_function(device, drive); !function) return incomplete(function.error());
   if (auto groups = read_groups(sysfs_root, drive); !groups) return incomplete(groups.error());
-  // What cannot be read of these is not known; it refuses nothing by itself.
+  // A value of these that cannot be read is not known; it refuses nothing by itself.
   drive.hardware.serial_number = device_serial_number(read_config_space(device));
   drive.hardware.slot = slot_of(slots, address);
   if (drive.class_code >> 16U == kNetworkClass) drive.mac = mac_of(device);

@@ -1,4 +1,4 @@
-// What the host's kernel says of one PCI function and the drive behind it, read from sysfs by the
+// Reads from sysfs what the host's kernel says of one PCI function and the drive behind it, by the
 // function's address alone: nvmeN numbers are never computed with, since nvme0 need not be the
 // parent of nvme0n1. Opens no device node. Blocking; thread: any but the loop's.
 #pragma once
@@ -80,8 +80,9 @@ struct SysDrive {
   // Every block device of the drive: disks and their partitions.
   [[nodiscard]] std::vector<const BlockDevice*> block_devices() const;
 
-  // Of another function than an NVMe drive, and only from read_function(): its interfaces. All its
-  // disks are in `namespaces` then, each with NSID 0, and its character devices in `generic_nodes`.
+  // The network interfaces of another function than an NVMe drive, told only by read_function().
+  // All its disks are in `namespaces` then, each with NSID 0, and its character devices in
+  // `generic_nodes`.
   std::vector<SysInterface> interfaces;
 };
 
@@ -96,9 +97,9 @@ using PciSlots = std::map<std::string, std::string>;
 [[nodiscard]] Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address,
                                           const PciSlots& slots);
 
-// The same of a function that is no NVMe drive, with whatever devices its driver made below it.
-// Defined in function_uses.cpp. Errc::failed also where functions are behind it: it is a bridge, or
-// as good as one.
+// Reads a function that is no NVMe drive, with whatever devices its driver made below it. Defined
+// in function_uses.cpp. Errors as read_drive(); Errc::failed also where functions are behind it: it
+// is a bridge, or as good as one.
 [[nodiscard]] Result<SysDrive> read_function(const std::string& sysfs_root,
                                              const PciAddress& address);
 

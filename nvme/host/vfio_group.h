@@ -35,8 +35,8 @@ class VfioGroup final {
   // Errc::refused: it cannot be opened.
   [[nodiscard]] Status hold(const Options& options, const PciAddress& address,
                             std::string_view thing);
-  // The same, waiting for the node, which is udev's to make a moment after the driver is bound.
-  // Errc::refused: another process was faster; Errc::failed.
+  // Holds the group once more, and waits for its node, which is udev's to make a moment after the
+  // driver is bound. Errc::refused: another process was faster; Errc::failed.
   [[nodiscard]] Status hold_again(const Options& options, const PciAddress& address,
                                   std::string_view thing);
   // The node that stands there now is the one we hold: a group that went and came back has a new
