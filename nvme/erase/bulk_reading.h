@@ -1,5 +1,5 @@
-// How much of a drive's media is read at once, and how fast: by verification, qualification, and by
-// a zeroing that reads back what it wrote. Thread: any.
+// Decides how much of a drive's media is read at once, and how fast: by verification,
+// qualification, and by a zeroing that reads back what it wrote. Thread: any.
 #pragma once
 
 #include <cstdint>

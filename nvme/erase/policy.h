@@ -1,6 +1,6 @@
-// Which way a drive is erased: the policy matrix of the Cyborg specification ("Discovery and
-// Cleanup Resolution"), rows by the operator's clear_action and clear_strategy, columns by what the
-// drive can; and, of our own, clear_action=format. Pure.
+// Chooses the method by which a drive is erased: the policy matrix of the Cyborg specification
+// ("Discovery and Cleanup Resolution"), rows by the operator's clear_action and clear_strategy,
+// columns by what the drive can; and, of our own, clear_action=format. Pure.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,13 @@ struct Policy {
 [[nodiscard]] Result<EraseMethod> choose_method(const Policy& policy,
                                                 const Capabilities& capabilities);
 
-// Whether the verification that `rules` ask for can judge an erase by `method`: `log` believes the
-// drive's own log, which only Sanitize has, and needs Global Data Erased. Errc::invalid.
+// Checks that the verification that `rules` ask for can judge an erase by `method`: `log` believes
+// the drive's own log, which only Sanitize has, and needs Global Data Erased. Errc::invalid
+// otherwise.
 [[nodiscard]] Status check_verification(const Rules& rules, EraseMethod method);
 
-// What the drive can, as the specification names it in Placement: HW_NVME_CES, HW_NVME_BES,
-// HW_NVME_WZS, whatever the policy makes of it.
+// The drive's abilities, as the specification names them in Placement: HW_NVME_CES, HW_NVME_BES,
+// HW_NVME_WZS, whatever the policy makes of them.
 [[nodiscard]] std::vector<std::string> traits(const Capabilities& capabilities);
 
 }  // namespace reclaim::nvme

@@ -9,7 +9,7 @@ std::int64_t RateLimit::reserve_ms(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const std::int64_t now_us = clock_.now().mono.ms * 1000;
   const std::int64_t begin_us = std::max(free_at_us_, now_us);
-  // As a double: bytes of a large chunk in microseconds would overflow.
+  // The product is a double, which no number of bytes overflows.
   free_at_us_ = begin_us + static_cast<std::int64_t>(static_cast<double>(bytes) * 1e6 /
                                                      static_cast<double>(bytes_per_s_max_));
   return (begin_us - now_us + 999) / 1000;

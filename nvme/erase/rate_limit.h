@@ -1,4 +1,4 @@
-// How fast bytes may be moved: one for a drive, one shared by all drives of the host.
+// Limits how fast bytes may be moved: one limit for a drive, one shared by all drives of the host.
 // Thread: any; it has a lock of its own.
 #pragma once
 

@@ -31,7 +31,7 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
   // Behind a reset it may not answer yet, which says nothing of whose drive it is.
   if (const auto awake = counters_of(drive); !awake) return awake.error();
   if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
-  // What is only in a cache of the drive may be lost with the next reset.
+  // Zeroes that are only in a cache of the drive may be lost with the next reset.
   for (const ClaimedNamespace& ns : drive.claim.namespaces()) {
     if (!flush(ns.fd.get())) return 0;
   }

@@ -1,6 +1,6 @@
-// How far a zeroing that was interrupted has come: what was written is flushed and read back, by
-// the process that wrote it or by the next. Only
-// what reads as zeroes, while nothing else was written, counts. Blocking; thread: the drive's.
+// Finds how far a zeroing that was interrupted has come: what was written is flushed and read back,
+// by the process that wrote it or by the next. Only what reads as zeroes, while nothing else was
+// written, counts. Blocking; thread: the drive's.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace reclaim::nvme {
 
-// How many bytes of `written`, from its beginning on, read back as zeroes. Fewer than all where the
-// drive has not kept the zeroes, or does not read; none where it does not flush.
+// Counts the bytes of `written` that read back as zeroes, from its beginning on. Fewer than all
+// where the drive has not kept the zeroes, or does not read; none where it does not flush.
 // Errc::busy: the drive is not itself again yet. Any other: it may not be written to any more; a
 // guard refuses, or somebody else wrote (Errc::failed).
 [[nodiscard]] Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,

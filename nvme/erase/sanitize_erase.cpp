@@ -36,8 +36,8 @@ bool told_apart(const Run& run, const SanitizeLog& log) {
   return run.seen_running || !could_be_older(run.before, log);
 }
 
-// Whether verification reads every canary of this cleaning, and fails where it cannot: an erase
-// that the log alone does not show to be ours is found out then, if it was not.
+// True if verification reads every canary of this cleaning, and fails where it cannot. Then it
+// finds out an erase that the log alone does not show to be ours, if it was not.
 bool canaries_decide(const DriveContext& drive) {
   const Rules& rules = drive.claim.rules();
   return rules.verify != VerifyLevel::log && !rules.relaxed.unreadable_blocks;
@@ -155,7 +155,7 @@ Status send(DriveContext& drive, Run& run, StopFlag& stop) {
   }
 }
 
-// What one reading of the log decides; nothing while it is to be read again.
+// Decides by one reading of the log; nothing while it is to be read again.
 std::optional<Result<EraseEvidence>> judge_reading(const DriveContext& drive, Run& run,
                                                    const SanitizeLog& log, StallWatch& watch,
                                                    const ReportProgress& on_progress) {

@@ -19,7 +19,8 @@ std::int64_t pause_ms(const SanitizeSeen& seen, std::int64_t most_ms) {
 
 void SanitizePace::saw(std::uint16_t sprog, MonoMs now) {
   const Reading reading{sprog, now};
-  // What goes back is another run, or a drive that counts its passes: its rate is a new one.
+  // Progress that goes back is another run, or a drive that counts its passes: its rate is a new
+  // one.
   if (!first_ || sprog < moved_->sprog) {
     first_ = moved_ = reading;
   } else if (sprog > moved_->sprog) {

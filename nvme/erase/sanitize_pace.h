@@ -1,5 +1,5 @@
-// When to look at a running sanitize again: seldom while much is left, often near its end, so that
-// what follows begins soon after the drive has finished. Pure. Thread: one.
+// Decides when a running sanitize is looked at again: seldom while much is left, often near its
+// end, so that what follows begins soon after the drive has finished. Pure. Thread: one.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace reclaim::nvme {
 
-// What the looks so far have shown of one sanitize.
+// One sanitize as the looks so far have shown it.
 struct SanitizeSeen {
   std::int64_t elapsed_ms = 0;  // since the first look
   // Time until SPROG would be at its end, at the rate of all its movement so far. Below zero: it

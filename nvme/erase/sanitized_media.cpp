@@ -20,7 +20,7 @@ constexpr std::uint16_t kSuccessfulMediaRead = 0x19c;
 constexpr std::uint32_t kReadBytes = 4096;  // or one block: each drive can move that at once
 constexpr std::byte kNothingCame{0xa5};
 
-// By a command of our own: the block layer takes the drive's answer for an error.
+// Reads by a command of our own: the block layer takes the drive's answer for an error.
 Status read_blocks(const DriveContext& drive, const ClaimedNamespace& ns,
                    std::uint64_t offset_bytes, std::span<std::byte> into) {
   std::fill(into.begin(), into.end(), kNothingCame);
@@ -59,7 +59,7 @@ Result<std::span<std::byte>> read_media(const DriveContext& drive, const Sample&
   return bytes;
 }
 
-// What the baseline saw, wherever it shows up.
+// Finds what the baseline saw, wherever it shows up.
 class OldContent final {
  public:
   explicit OldContent(const Baseline& baseline) {

@@ -9,11 +9,12 @@
 
 namespace reclaim::nvme {
 
-// Whether the drive can be asked for that state by an erase that has this baseline: it says so, the
-// rules of the claim want the media read, every disk is what the drive says, and no block has
+// True if an erase that has this baseline can ask the drive for its media verification: it says so,
+// the rules of the claim want the media read, every disk is what the drive says, and no block has
 // metadata.
 [[nodiscard]] bool can_show_media(const DriveContext& drive, const Baseline& baseline);
-// Whether the drive is in that state, by our command or a tenant's. Without VERS it is not.
+// True if the drive is in its media verification, by our command or a tenant's. Without VERS it is
+// not.
 [[nodiscard]] bool shows_media(const DriveContext& drive, const SanitizeLog& log);
 
 // Reads every place of the baseline once, in that state. What is read has no promise: the pattern

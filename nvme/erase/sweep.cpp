@@ -16,10 +16,11 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::int64_t kGlanceMs = 50;  // how late a stop may be heard
-// Where many drives are swept at once, whoever has to answer somebody goes first: the loop.
+// The threads' niceness: where many drives are swept at once, the loop goes first, which has to
+// answer.
 constexpr int kNice = 10;
 
-// What the threads share.
+// One sweep, shared by its threads.
 class Sweep final {
  public:
   Sweep(const std::vector<Stretch>& stretches, const SweepOptions& options, const SweepWork& work,
@@ -84,7 +85,7 @@ class Sweep final {
   }
 
   void carry(std::size_t worker) {
-    // Of this thread alone. Where it is refused it is only not as polite.
+    // The niceness is of this thread alone. Where it is refused, the thread is only not as polite.
     static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
     while (const auto chunk = next_chunk()) {
       if (!may_begin(chunk->place)) break;

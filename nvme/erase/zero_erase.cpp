@@ -46,7 +46,7 @@ bool may_pass(int number) {
          number == ENOMEM;
 }
 
-// What a sweep that was not done means. `begun`: it or one before it has written.
+// The error of a sweep that was not done. `begun`: it or one before it has written.
 Error end_of(const SweepResult& swept, bool begun, std::uint64_t verified_bytes,
              std::uint64_t bytes, const EraseRequest& request) {
   const std::string so_far =
@@ -134,9 +134,9 @@ class Zeroing final {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }
 
-  // What a worker before has zeroed, as its mark says, counts where it is proven to be ours alone,
-  // and reads back as zeroes or was all that there is. Errc::not_found: it does not, nothing was
-  // written.
+  // Goes on behind what a worker before has zeroed, as its mark says. That counts where it is
+  // proven to be ours alone, and reads back as zeroes or was all that there is. Errc::not_found: it
+  // does not count, nothing was written.
   Status go_on_behind(const std::string& mark, const ReportProgress& on_progress) {
     auto read_back = read_back_marked(mark, on_progress);
     if (read_back && ended_) {

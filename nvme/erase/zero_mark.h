@@ -1,6 +1,6 @@
-// What is noted of a zeroing while it runs, so that another process can go on from there, and
-// whether it may: only where the mark shows that nobody else can have written since. Pure; part of
-// nvme_core. The argument is in docs/safety.md.
+// The mark of a zeroing, noted while it runs, so that another process can go on from there. It may
+// only where the mark shows that nobody else can have written since. Pure; part of nvme_core. The
+// argument is in docs/safety.md.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +46,11 @@ struct ZeroMark {
   friend bool operator==(const ZeroMark&, const ZeroMark&) = default;
 };
 
-// Whether something is missing that a proof would need. Errc::not_found says what.
+// Checks that nothing is missing that a proof would need. Errc::not_found says what is.
 [[nodiscard]] Status check_provable(const ZeroTarget& target);
 
-// Whether a zeroing by `method` of `now`, whose counter is at `host_writes_now`, may go on behind
-// `mark`. Errc::not_found says why it begins with the first byte instead.
+// Checks that a zeroing by `method` of `now`, whose counter is at `host_writes_now`, may go on
+// behind `mark`. Errc::not_found says why it begins with the first byte instead.
 [[nodiscard]] Status may_go_on(const ZeroMark& mark, EraseMethod method, const ZeroTarget& now,
                                std::uint64_t host_writes_now);
 

@@ -45,9 +45,9 @@ std::optional<std::string> ZeroMarks::take(std::uint64_t position_bytes, bool en
   return std::nullopt;
 }
 
-// How many commands the kernel makes of what we write is its own affair. So the next mark is given
-// twice what has come since the last one: a zeroing that was faster, or a mark that came later, is
-// not proven to be ours alone, and begins again.
+// Flushes, and makes the mark. The kernel decides how many commands it makes of what we write. So
+// the next mark is given twice what has come since the last one: a zeroing that was faster, or a
+// mark that came later, is not proven to be ours alone, and begins again.
 Result<ZeroMark> ZeroMarks::marked(std::uint64_t position_bytes, bool ended) {
   for (const ClaimedNamespace& ns : drive_.claim.namespaces()) {
     if (auto flushed = flush(ns.fd.get()); !flushed) return std::move(flushed).error();

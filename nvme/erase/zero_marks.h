@@ -22,11 +22,12 @@ class ZeroMarks final {
   ZeroMarks(const DriveContext& drive, EraseMethod method, std::span<const std::byte> zeros)
       : drive_(drive), method_(method), zeros_(zeros) {}
 
-  // Before the first byte behind `position_bytes` is written.
+  // Begins the marks, before the first byte behind `position_bytes` is written.
   void begin(std::uint64_t position_bytes);
-  // What is done up to `position_bytes`, once it is flushed. `ended`: nothing is in flight any
-  // more, and nothing more is written. None: nothing can be marked, or the mark before holds:
-  // nothing was written since, and it allows for more of our writes than one of now would.
+  // Flushes the drive and returns the mark of what is done up to `position_bytes`. `ended`: nothing
+  // is in flight any more, and nothing more is written. None: nothing can be marked, or the mark
+  // before holds: nothing was written since, and it allows for more of our writes than one of now
+  // would.
   [[nodiscard]] std::optional<std::string> take(std::uint64_t position_bytes, bool ended);
 
  private:

@@ -35,7 +35,7 @@ namespace reclaim::nvme {
 // Has the kernel zero the place: by the drive's Write Zeroes, never by deallocating, and by writing
 // zeroes where the kernel knows the drive's command to be broken.
 [[nodiscard]] Status zero_out(int fd, const Place& place);
-// What was written is on the media, not in a cache of the host or the drive.
+// Flushes: what was written is on the media then, not in a cache of the host or the drive.
 [[nodiscard]] Status flush(int fd);
 // Throws away what the kernel cached of the device, and its idea of the partitions: after an erase
 // both are of the past.

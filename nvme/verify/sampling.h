@@ -1,5 +1,5 @@
-// Where the media is looked at before and after an erase, and where the canaries go. Pure: the
-// caller brings the entropy.
+// Plans where the media is looked at before and after an erase, and where the canaries go. Pure:
+// the caller brings the entropy.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,11 @@ struct SamplePlan {
   std::vector<Place> canaries;  // no canary overlaps a sample or another canary
 };
 
-// For each namespace: its first and last sample (which hold the primary and the backup GPT), the
-// rest of its first and last MiB as far as a half of its share reaches, and one place at random in
-// each of as many equal sections as are left. Offsets and lengths are whole blocks. `samples_max`
-// is shared out evenly; Errc::limit where there are too many namespaces to give each its least.
+// Plans for each namespace its first and last sample (which hold the primary and the backup GPT),
+// the rest of its first and last MiB as far as a half of its share reaches, and one place at random
+// in each of as many equal sections as are left. Offsets and lengths are whole blocks.
+// `samples_max` is shared out evenly; Errc::limit where there are too many namespaces to give each
+// its least.
 [[nodiscard]] Result<SamplePlan> plan_samples(const std::vector<NamespaceFacts>& namespaces,
                                               std::uint32_t samples_max, std::uint32_t sample_bytes,
                                               std::uint64_t seed);
@@ -48,7 +49,8 @@ struct SamplePlan {
 [[nodiscard]] std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces);
 
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<Stretch>& stretches);
-// What of them, in their order, is behind the first `skip_bytes`, `length_bytes` of it at most.
+// The part of the stretches, in their order, behind the first `skip_bytes`, `length_bytes` of it at
+// most.
 [[nodiscard]] std::vector<Stretch> part_of(const std::vector<Stretch>& stretches,
                                            std::uint64_t skip_bytes, std::uint64_t length_bytes);
 

@@ -157,7 +157,7 @@ void Judge::cannot_read_further(const Place& place, const Error& error) {
 }
 
 void Judge::count_unreadable(const Place& place, const Error& error) {
-  // What was zeroed can be read, or it was not zeroed.
+  // A place that was zeroed can be read, or it was not zeroed.
   if (relaxed_.unreadable_blocks && !zeroes(method_)) {
     ++report_.places_unreadable;
     report_.bytes_unreadable += place.length_bytes;

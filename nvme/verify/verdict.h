@@ -1,4 +1,4 @@
-// Whether what was read after an erase shows that it happened. Pure.
+// Judges whether what was read after an erase shows that it happened. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace reclaim::nvme {
 
-// What a place reads as: its digest and what its bytes are made of.
+// A place as it was read: its digest and what its bytes are made of.
 struct Reading {
   std::string sha256;  // lower-case hex; empty where the whole was not digested
   std::uint32_t length_bytes = 0;
@@ -30,7 +30,7 @@ struct Reading {
 // full, the rest are counted. Thread: one at a time.
 class Judge final {
  public:
-  // What is read has to be:
+  // Everything that is read has to be:
   // - after a zero method: zeroes, every byte of it;
   // - after a sanitize: as the namespace's DLFEAT promises for deallocated blocks, or else changed;
   // - after a format: changed;
@@ -48,7 +48,8 @@ class Judge final {
   void look(const Sample& before, const Reading& after, bool canary);
   // A part of the further stretches that nist and full read.
   void look_further(const Place& place, const Reading& reading);
-  // The same two for what could not be read, also after trying again; `error` says why.
+  // A place of the baseline, or a part of the further stretches, that could not be read, also after
+  // trying again; `error` says why.
   void cannot_reread(const Sample& before, const Error& error);
   void cannot_read_further(const Place& place, const Error& error);
   // Before the verdict: what of the further stretches was to be read.
