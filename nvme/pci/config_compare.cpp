@@ -24,7 +24,7 @@ class Mask final {
       bits_[at + i] |= i < 4 ? static_cast<std::uint8_t>(bits >> (8 * i) & 0xffU) : 0xffU;
     }
   }
-  // Of each BAR the kind stays. `at`: the first one's.
+  // Masks all of the BARs but their kind. `at`: the first BAR's offset.
   void add_bars(std::size_t at) {
     for (std::size_t i = 0; i < reg::kBars && at + 4 * i + 4 <= bits_.size(); ++i) {
       const auto bar = load_le<std::uint32_t>(std::as_bytes(std::span(enrolled_)), at + 4 * i);
@@ -73,7 +73,7 @@ Mask mask_of(std::string_view enrolled, const ConfigSpace& space,
   return mask;
 }
 
-// The same capability, wherever what belongs to it ends.
+// True if both are the same capability, wherever what belongs to it ends.
 bool same_place(const PciCapability& a, const PciCapability& b) {
   return a.extended == b.extended && a.id == b.id && a.version == b.version && a.at == b.at;
 }
@@ -120,7 +120,7 @@ class Comparison final {
       std::fill(told.begin() + each.at, told.begin() + static_cast<std::ptrdiff_t>(end), true);
       if (has(after, each)) region(to_string(each), each.at, end);
     }
-    // What belongs to nothing that the specification knows, in runs.
+    // Bytes that belong to nothing that the specification knows are compared in runs.
     for (std::size_t at = kHeaderBytes; at < now_.size(); ++at) {
       if (told[at]) continue;
       std::size_t end = at;

@@ -1,4 +1,4 @@
-// Where the registers of a PCI function's configuration space are, and which of them change without
+// The registers of a PCI function's configuration space, and those of them that change without
 // anybody having changed the device. Offsets and sections are those of the PCI Express Base
 // Specification 5.0. Pure.
 #pragma once
@@ -29,7 +29,7 @@ inline constexpr std::uint16_t kNobody = 0xffff;  // a vendor id that nobody has
 inline constexpr std::uint16_t kCommandMemory = 0x0002;
 inline constexpr std::uint16_t kStatusHasList = 0x0010;
 
-// Whether a BAR of memory takes up the next one, too (7.5.1.2.1).
+// True if a BAR of memory takes up the next one, too (7.5.1.2.1).
 [[nodiscard]] constexpr bool is_wide(std::uint32_t bar) {
   return (bar & 7U) == 4;
 }

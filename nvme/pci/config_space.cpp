@@ -72,7 +72,8 @@ Error invalid(std::string what) {
   return Error{Errc::invalid, std::move(what)};
 }
 
-// What a capability says of its own length; 0: nothing, it reaches to the next one.
+// The length of a capability, by its kind or as it says itself; 0: unknown, it reaches to the next
+// one.
 std::size_t told_bytes(Bytes bytes, const PciCapability& capability) {
   const std::size_t at = capability.at;
   const std::size_t end = capability.extended ? bytes.size() : kConventionalBytes;

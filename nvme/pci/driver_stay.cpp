@@ -102,7 +102,8 @@ Status DriverStay::put_back() {
   if (auto unused = host_leaves_alone(options_, address_, options_.driver_wait_ms); !unused) {
     return Error{Errc::refused, unused.error().what, unused.error().raw};
   }
-  // What the next line leaves, also where it fails: the last try is the destructor's.
+  // The override is what the next line leaves, also where it fails: the last try is the
+  // destructor's.
   override_ = former_.driver.empty() ? kNobodys : former_.driver;
   auto bound = former_.driver.empty() ? unbind_driver(options_, address_, now_, override_)
                                       : bind_driver(options_, address_, now_, former_.driver);
@@ -119,7 +120,7 @@ Status DriverStay::put_back() {
   return held;
 }
 
-// The same device, and nobody else changed how it is bound.
+// Checks that it is the same device, and that nobody else changed how it is bound.
 Status DriverStay::untouched() const {
   const auto function = read_drive(options_.sysfs_root, address_);
   if (!function) return function.error();

@@ -41,10 +41,11 @@ class DriverStay final {
   // Binds the former driver, verifies it and holds its group again. Errc::refused: it is back, but
   // somebody was faster and has its group, or the host uses the function; Errc::failed: it is not.
   [[nodiscard]] Status put_back();
-  // The same device, bound as it was, and nobody had it meanwhile; Errc::refused otherwise.
+  // Checks that it is the same device, bound as it was, and that nobody had it meanwhile;
+  // Errc::refused otherwise.
   [[nodiscard]] Status still_held() const;
 
-  // What it is bound to now.
+  // The driver that the function is bound to now; empty: none.
   [[nodiscard]] const std::string& driver() const { return now_; }
 
  private:

@@ -1,5 +1,5 @@
-// What sysfs shows of a PCI function beside its driver: configuration space, expansion ROM, errors
-// that the kernel counted. Blocking; thread: a drive thread's.
+// Reads what sysfs shows of a PCI function beside its driver: configuration space, expansion ROM,
+// errors that the kernel counted. Blocking; thread: a drive thread's.
 #pragma once
 
 #include <optional>

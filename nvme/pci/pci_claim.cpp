@@ -23,7 +23,7 @@ Result<ConfigSpace> read_space(const Options& options, const PciAddress& address
   return parse_config_space(*config);
 }
 
-// What no reset and no driver changes.
+// Compares what no reset and no driver changes.
 bool same_identity(const ConfigSpace& a, const ConfigSpace& b) {
   return a.vendor_id == b.vendor_id && a.device_id == b.device_id &&
          a.subsystem_vendor_id == b.subsystem_vendor_id && a.subsystem_id == b.subsystem_id &&

@@ -32,21 +32,21 @@ class PciClaim final {
   static Result<PciClaim> create(const Options& options, const PciClaimRequest& request,
                                  std::vector<GuardFinding>* findings, StopFlag& stop, Logger& log);
 
-  // All that can have changed since: the guards, and that it is the same device. Errc::refused or
-  // busy: a guard.
+  // Looks again at all that can have changed since: the guards, and that it is the same device.
+  // Errc::refused or busy: a guard.
   [[nodiscard]] Status recheck() const;
 
   // Binds what a step wants, and puts back what was bound; see DriverStay.
   [[nodiscard]] Status use_driver(const StepDriver& wanted) { return stay_->use(wanted); }
   [[nodiscard]] Status put_driver_back() { return stay_->put_back(); }
 
-  // The same device, bound as it was when it was claimed, and nobody had it meanwhile.
-  // Errc::refused otherwise.
+  // Checks that it is the same device, bound as it was when it was claimed, and that nobody had it
+  // meanwhile. Errc::refused otherwise.
   [[nodiscard]] Status still_ours() const;
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const PciAddress& address() const { return request_.address; }
-  // As it was found: ids, class, driver, hardware.
+  // The function as it was found: ids, class, driver, hardware.
   [[nodiscard]] const SysDrive& sys() const { return sys_; }
 
  private:

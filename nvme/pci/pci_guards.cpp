@@ -96,7 +96,7 @@ GuardResult shared(const PciGuardContext& context) {
   return guard(context.base);
 }
 
-// Of each, which one it is among those of drives; nullptr: it is of this room.
+// A guard, and which one it is among those of drives; nullptr: it is of this room.
 struct Row {
   PciGuard look;
   Guard by;

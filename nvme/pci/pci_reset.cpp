@@ -149,7 +149,8 @@ Result<StepReport> pci_reset(const PciClaim& claim, const PciStepRequest& reques
   const auto changed = compare_config(*before, *after, request.config_ignored);
   StepReport report;
   report.findings.push_back({"reset", fmt::format("reset by {}, and it answers", *method), false});
-  // Not judged here: what a tenant had set is gone now, which pci.check_config sees.
+  // The differences are not judged here: what a tenant had set is gone now, which pci.check_config
+  // sees.
   for (const std::string& line : changed ? *changed : std::vector<std::string>{}) {
     report.findings.push_back({"config", line, true});
   }

@@ -17,7 +17,7 @@ constexpr std::size_t kTextBytesMax = std::size_t{16} * 1024;
 constexpr std::size_t kConfigBytesMax = 4096;
 constexpr std::size_t kSha256Digits = 64;
 
-// As it is kept: most of a configuration space is zeros at its end.
+// A PciState as it is kept: most of a configuration space is zeros at its end.
 struct Stored {
   std::uint32_t config_bytes = 0;
   std::string config;  // hex, without the zeros at its end

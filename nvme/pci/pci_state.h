@@ -1,5 +1,6 @@
-// What a tenant can change in a PCI function that is no drive: what the steps of this room look at,
-// and, as text, the function's enrolment baseline. Passive data and its codec. Pure.
+// The state of a PCI function that is no drive, as far as a tenant can change it. The steps of this
+// room look at it; as text it is the function's enrolment baseline. Passive data and its codec.
+// Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a claim of a PCI function that is no NVMe drive is checked against, its built-in clean
-// steps, and what each is told. Passive data. Pure.
+// The request for a claim of a PCI function that is no NVMe drive, its built-in clean steps, and
+// the request for each. Passive data. Pure.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ enum class PciStep : std::uint8_t { reset, check_config, check_rom, check_health
 [[nodiscard]] std::string_view to_string(PciStep step);  // "pci.reset"
 [[nodiscard]] Result<PciStep> parse_pci_step(std::string_view text);
 
-// What the function is bound to while a step runs: `keep` (whatever it is), `none`, or a driver.
+// The driver of the function while a step runs: `keep` (whatever is bound), `none`, or one by its
+// name.
 struct StepDriver {
   enum class Kind : std::uint8_t { keep, none, named };
   Kind kind = Kind::keep;

@@ -32,7 +32,7 @@ Result<std::optional<PciState>> enrolled(const PciStepRequest& request) {
   return std::optional(*std::move(state));
 }
 
-// Since the baseline; the kernel's counters begin again with each boot.
+// The errors since the baseline; the kernel's counters begin again with each boot.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) {
   return now >= before ? now - before : now;
 }

@@ -51,7 +51,7 @@ std::optional<Policy> policy_for(EraseMethod method, const Capabilities& capabil
   return std::nullopt;
 }
 
-// What a sanitize or a format has to leave, where it may be relaxed.
+// Judges what a sanitize or a format left by what it has to leave, where that may be relaxed.
 void judge_what_is_left(const Trial& trial, const DriveSays& drive, TrialJudgement& out) {
   const MediaCounts& after = trial.after;
   if (after.unreadable > 0) {
@@ -121,7 +121,7 @@ VerifyLevel level_for(EraseMethod method) {
   return is_sanitize(method) ? VerifyLevel::sample : VerifyLevel::nist;
 }
 
-// What a cleaning needs, with room; nothing: the default is enough.
+// The timeout that a cleaning needs, with room; nothing: the default is enough.
 std::optional<std::int64_t> timeout_s(const Trial& trial) {
   const std::int64_t wanted = kSpareFactor * (trial.erased.duration_ms / 1000 + 1);
   if (wanted <= kCleanupTimeoutS) return std::nullopt;
@@ -275,7 +275,7 @@ EntryRules rules_for_last_erase(const Qualification& whole) {
   const bool lied = std::any_of(whole.trials.begin(), whole.trials.end(), [&](const Trial& trial) {
     return judge_trial(trial, whole.drive).outcome == Outcome::lied;
   });
-  // Of a drive that lied every block is read again.
+  // Every block of a drive that lied, or of which nothing is recommended, is read again.
   out.rules.verify = best && !lied ? level_for(out.method) : VerifyLevel::full;
   return out;
 }

@@ -1,5 +1,5 @@
-// What follows from a qualification: whether a model should be used, by which method, and with
-// which device_spec entry. Pure; thread: any.
+// Draws the conclusion of a qualification: whether a model should be used, by which method, and
+// with which device_spec entry. Pure; thread: any.
 #pragma once
 
 #include <string>
@@ -24,9 +24,9 @@ struct TrialJudgement {
 };
 [[nodiscard]] TrialJudgement judge_trial(const Trial& trial, const DriveSays& drive);
 
-// Of all that was tried, and of the last erase where there was one. A drive that lied, or that does
-// not keep what is written, is not to be used, whatever else it does well. Undecided: not all that
-// it can was tried, and nothing of what was tried can be recommended.
+// Judges all that was tried, and the last erase where there was one. A drive that lied, or that
+// does not keep what is written, is not to be used, whatever else it does well. Undecided: not all
+// that the drive can was tried, and nothing of what was tried can be recommended.
 [[nodiscard]] Conclusion judge(const Qualification& qualification);
 
 // The rules of the entry that is recommended, or of the least that erases the drive at the end

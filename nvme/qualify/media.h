@@ -26,7 +26,7 @@ struct MediaLook {
                                               const std::vector<Pattern>& patterns,
                                               const ReportProgress& on_progress, StopFlag& stop);
 
-// Of a read: its error tells that there is no drive any more, and nothing of its blocks.
+// True if the error of a read tells that there is no drive any more, and nothing of its blocks.
 [[nodiscard]] bool is_gone(const Error& error);
 
 }  // namespace reclaim::nvme

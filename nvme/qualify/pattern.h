@@ -1,6 +1,6 @@
-// What a qualification writes over a drive before each erase, and how it is known again: bytes that
-// depend on a nonce and on their place, so that whatever is left of them is told from everything
-// else, at its place or at another. Pure; thread: any.
+// The pattern that a qualification writes over a drive before each erase and knows again
+// afterwards: bytes that depend on a nonce and on their place, so that whatever is left of them is
+// told from everything else, at its place or at another. Pure; thread: any.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace reclaim::nvme {
 
 class Pattern final {
  public:
-  // What is looked at as a whole. It divides every block size.
+  // The bytes of a unit, which is looked at as a whole. A unit divides every block size.
   static constexpr std::size_t kUnitBytes = 512;
 
   explicit Pattern(std::uint64_t nonce);
@@ -34,7 +34,7 @@ class Pattern final {
   std::uint64_t mark_;
 };
 
-// What the media reads as, in bytes. Each unit counts once.
+// The bytes of the media by what they read as. Each unit counts once.
 struct MediaCounts {
   std::uint64_t intact = 0;  // as the newest pattern was written
   std::uint64_t traces = 0;  // something of a pattern, and not intact
@@ -42,7 +42,7 @@ struct MediaCounts {
   std::uint64_t ones = 0;  // 0xff
   std::uint64_t other = 0;
   std::uint64_t unreadable = 0;
-  // Where the first of the pattern is, in the order of reading.
+  // The first unit that is intact or a trace, in the order of NSID and offset.
   std::uint32_t found_nsid = 0;  // 0: nowhere
   std::uint64_t found_offset = 0;
 

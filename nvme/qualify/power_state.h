@@ -9,7 +9,7 @@
 
 namespace reclaim::nvme {
 
-// What was done, or why it could not be, in words.
+// Returns what was done, or why it could not be, in words.
 [[nodiscard]] std::string visit_deepest_power_state(const DriveContext& drive, StopFlag& stop);
 
 }  // namespace reclaim::nvme

@@ -1,5 +1,5 @@
-// What a qualification found of a drive: all of its report, and, while it is under way, all that a
-// later run goes on from. docs/models/README.md describes the JSON. Pure; thread: any.
+// The findings of a qualification: all of its report, and, while it is under way, all that a later
+// run goes on from. docs/models/README.md describes the JSON. Pure; thread: any.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Pass {
   friend bool operator==(const Pass&, const Pass&) = default;
 };
 
-// What the drive says of itself.
+// A drive as it describes itself.
 struct DriveSays {
   std::string model;
   std::string serial;
@@ -43,7 +43,7 @@ struct DriveSays {
   std::uint8_t cmic = 0;
   bool managed = true;  // false: it was taken over from another driver, to which it went back
   Capabilities capabilities;
-  // Of the sanitize log, -1: none is told.
+  // The estimates of the sanitize log, -1: none is told.
   std::int64_t crypto_estimate_s = -1;
   std::int64_t block_estimate_s = -1;
   std::uint32_t percentage_used = 0;  // of the estimated endurance

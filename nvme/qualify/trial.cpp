@@ -66,7 +66,7 @@ Status ready_to_write(const DriveContext& drive) {
   return drive.claim.recheck();
 }
 
-// What was read is of the drive that was claimed, and nobody else has come to it.
+// Reads the media, then checks that it is the claimed drive's and that nobody else has come to it.
 Result<MediaLook> look(const DriveContext& drive, const std::vector<Pattern>& patterns,
                        const ReportProgress& on_progress, StopFlag& stop) {
   auto seen = look_at_media(drive, patterns, on_progress, stop);
