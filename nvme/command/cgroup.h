@@ -1,4 +1,4 @@
-// Where this process may make cgroups for operators' commands. Thread: any.
+// Finds the directory in which this process may make cgroups for operators' commands. Thread: any.
 #pragma once
 
 #include <string>

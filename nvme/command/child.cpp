@@ -64,8 +64,8 @@ std::string make_cgroup(const CommandOptions& options) {
   return ::mkdir(path.c_str(), 0755) == 0 ? path : std::string();
 }
 
-// What the child needs, made before the fork: behind it, in a process with other threads, only
-// async-signal-safe calls are allowed (fork(2)), and no memory may be asked for.
+// Everything that the child needs, made before the fork: behind it, in a process with other
+// threads, only async-signal-safe calls are allowed (fork(2)), and no memory may be asked for.
 struct Plan {
   const char* path;
   const char* argument;  // nullptr: none
@@ -216,7 +216,7 @@ void CommandChild::kill() {
   }
   pid_ = -1;
   if (cgroup_.empty()) return;
-  // What was in it may take a moment to be gone.
+  // The processes that were in the cgroup may take a moment to be gone.
   for (int i = 0; i < kKillTries && ::rmdir(cgroup_.c_str()) != 0 && errno == EBUSY; ++i) {
     (void)::poll(nullptr, 0, kKillPauseMs);
   }

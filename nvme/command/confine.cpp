@@ -28,8 +28,8 @@ constexpr std::uint64_t kForDevicesAndFiles =
 constexpr std::uint64_t kForNetwork =
     bit(CAP_NET_BIND_SERVICE) | bit(CAP_NET_ADMIN) | bit(CAP_NET_RAW);
 
-// What is not permitted stays so: without new privileges an exec by root permits nothing that was
-// not permitted before.
+// Drops all capabilities but `kept`, for good: without new privileges an exec by root permits
+// nothing that was not permitted before.
 bool keep_capabilities(std::uint64_t kept) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};

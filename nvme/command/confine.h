@@ -4,9 +4,9 @@
 
 namespace reclaim::nvme {
 
-// Of the calling thread, and of all that it starts: no new privileges; of its capabilities only
-// those that work on devices and files; without `network` no sockets but AF_UNIX and AF_NETLINK.
-// False: errno says why.
+// Leaves the calling thread, and all that it starts, no new privileges, and of its capabilities
+// only those that work on devices and files, with `network` also those of the network. Without
+// `network` it leaves no sockets but AF_UNIX and AF_NETLINK. False: errno says why.
 [[nodiscard]] bool confine(bool network);
 
 }  // namespace reclaim::nvme

@@ -18,7 +18,8 @@ namespace reclaim::nvme {
 [[nodiscard]] Result<std::string> digest_of_command(const CommandOptions& options,
                                                     const std::string& path);
 
-// The same of each, as a guard of a claim: by path. What was looked at is added to `findings`.
+// Digests each command as digest_of_command() does; the result is by path. As a guard of a claim it
+// adds what was looked at to `findings`.
 [[nodiscard]] Result<std::map<std::string, std::string>> digests_of_commands(
     const CommandOptions& options, const std::vector<std::string>& paths,
     std::vector<GuardFinding>& findings);

@@ -1,4 +1,4 @@
-// What running operators' commands can be told. Passive data.
+// The options for running operators' commands. Passive data.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// What a command of an operator's step writes to its standard output: JSON, one object a line
-// (docs/clean-step-protocol.md). Pure.
+// Parses what a command of an operator's step writes to its standard output: JSON, one object a
+// line (docs/clean-step-protocol.md). Pure.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class CommandOutput final {
 
   [[nodiscard]] std::vector<StepFinding> take_findings() { return std::move(findings_); }
   [[nodiscard]] const std::string& result() const { return result_; }
-  // What the step said last: its result, else its last message.
+  // The step's last words: its result, else its last message.
   [[nodiscard]] const std::string& words() const { return result_.empty() ? message_ : result_; }
 
  private:

@@ -28,7 +28,7 @@ constexpr std::size_t kErrorLineBytes = 300;
 constexpr std::int64_t kMsPerS = 1000;
 constexpr std::int64_t kProgressEveryMs = 200;
 
-// What it writes, line by line into the log.
+// Puts the command's standard error into the log, line by line.
 class ErrorLines final {
  public:
   ErrorLines(const CommandOptions& options, const std::string& path, Logger& log)

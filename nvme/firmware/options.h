@@ -1,4 +1,4 @@
-// What the restoring of firmware can be told. Passive data.
+// The options for restoring firmware. Passive data.
 #pragma once
 
 #include <sys/types.h>

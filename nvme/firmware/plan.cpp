@@ -24,7 +24,7 @@ struct Planner {
   FirmwarePlan plan;
   std::vector<std::string> missing;
 
-  // Of the list any image for the slot will do whose revision it names.
+  // By the list, any image for the slot will do whose revision the list names.
   [[nodiscard]] const FirmwareImage* image_for(std::uint8_t slot, const std::string& wanted) const {
     const auto found = std::find_if(images.begin(), images.end(), [&](const FirmwareImage& image) {
       const bool fits = allowed.empty() ? image.revision == wanted
@@ -67,7 +67,7 @@ Error failed(std::string what) {
   return Error{Errc::failed, "firmware: " + std::move(what)};
 }
 
-// What of it the drive can.
+// Checks that the drive can restore the slot, and whether it has to be written for that.
 Status fit(const FirmwareReading& now, SlotToRestore& each) {
   const std::uint8_t slot = each.image.slot;
   if ((now.state.oacs & kFirmwareCommands) == 0) {
@@ -112,7 +112,7 @@ Result<FirmwarePlan> plan_firmware(const FirmwareReading& now, const ControllerS
   const std::vector<SlotDifference> differing =
       differing_slots(firmware, planner.enrolled, allowed);
   const bool measured = planner.enrolled != nullptr || !allowed.empty();
-  // Of the list, whichever of its revisions runs may run.
+  // By the list, whichever of its revisions runs may run.
   const std::uint8_t wanted_active = allowed.empty() && planner.enrolled != nullptr
                                          ? planner.enrolled->active_slot
                                          : firmware.active_slot;

@@ -1,4 +1,4 @@
-// What has to be written and activated so that a drive's firmware is again what it was. Pure.
+// Plans what has to be written and activated so that a drive's firmware is again what it was. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace reclaim::nvme {
 
-// What a drive tells of its firmware, and how it takes another one.
+// A drive's firmware as it tells of it, and how it takes another one.
 struct FirmwareReading {
   ControllerState state;  // identity and firmware only
   ControllerAbilities abilities;
 
-  // Whether the drive runs another revision than its active slot holds: what is there was written
+  // True if the drive runs another revision than its active slot holds: the slot's was written
   // after the last activation, or waits for more than a reset.
   [[nodiscard]] bool runs_another() const;
   [[nodiscard]] std::uint8_t slots() const { return abilities.firmware_updates >> 1U & 7U; }
@@ -48,7 +48,7 @@ struct FirmwarePlan {
                                                  const std::vector<std::string>& allowed,
                                                  const std::vector<FirmwareImage>& images);
 
-// How many bytes of an image one command may carry: as the drive wants its pieces, at most as it
+// The bytes of an image that one command may carry: as the drive wants its pieces, at most as it
 // takes at a time. Errc::failed: the two contradict each other.
 [[nodiscard]] Result<std::size_t> piece_bytes(const ControllerAbilities& abilities);
 

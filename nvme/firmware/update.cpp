@@ -25,7 +25,8 @@ constexpr std::uint32_t kCommitTimeoutMs = 300'000;  // it may write flash for m
 constexpr std::uint16_t kNeedsControllerReset = 0x111;
 constexpr std::uint16_t kTakesTooLong = 0x112;
 
-// That the drive does not know a command that it claims to have is no reason to go on without.
+// Makes Errc::failed of Errc::not_found: a drive that does not know a command which it claims to
+// have is no reason to go on without.
 Error refused(Error error) {
   if (error.code == Errc::not_found) error.code = Errc::failed;
   return error;
