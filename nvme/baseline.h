@@ -1,5 +1,5 @@
-// What is read and written on the media before the erase, for verification to compare with.
-// Blocking; thread: the drive's.
+// Takes the baseline of a drive before its erase: reads the samples and writes the canaries that
+// verification compares with. Blocking; thread: the drive's.
 #pragma once
 
 #include "nvme/drive_context.h"

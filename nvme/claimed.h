@@ -1,5 +1,5 @@
-// What every claimed device can, a drive or another PCI function: run an operator's command, get
-// its driver back, and show that it is ours still. Every method blocks. Thread: the device's own.
+// A claimed device, a drive or another PCI function: it can run an operator's command, get its
+// driver back, and show that it is ours still. Every method blocks. Thread: the device's own.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class Claimed {
   Claimed(const Claimed&) = delete;
   Claimed& operator=(const Claimed&) = delete;
 
-  // What the claim learnt.
+  // The facts that the claim learnt of the device.
   [[nodiscard]] virtual DriveFacts facts() const = 0;
   // See Drives::run_command; the claim is looked at again first.
   [[nodiscard]] virtual Result<CommandReport> run_command(

@@ -13,8 +13,8 @@
 
 namespace reclaim::nvme {
 
-// How well it is, and, as a finding, whether it is going to be given back: that is decided when it
-// was erased, which wears it (nvme/verification.h).
+// Tells how well the drive is, and, as a finding, whether it is going to be given back: that is
+// decided after its erase, which wears it (nvme/verification.h).
 [[nodiscard]] Result<StepReport> check_health(const DriveContext& drive,
                                               const StepRequest& request);
 // Writes the images of [nvme] firmware_images where a slot is not what it was, or another one is
@@ -23,8 +23,8 @@ namespace reclaim::nvme {
                                                   const ReportProgress& on_progress,
                                                   StopFlag& stop);
 // Waits for a sanitize that is running. Leads a drive out of its media verification, which does not
-// end by itself. A sanitize that failed bars reading and writing until one succeeds: then this runs
-// one.
+// end by itself. A sanitize that failed bars reading and writing until one succeeds: this runs one
+// where the plan erases by sanitize, and fails otherwise.
 [[nodiscard]] Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& request,
                                                   const ReportProgress& on_progress,
                                                   StopFlag& stop);
@@ -38,12 +38,12 @@ namespace reclaim::nvme {
 // in full. Does not write to it.
 [[nodiscard]] Result<std::string> enrolment(const DriveContext& drive);
 
-// Its SMART log, judged by the rules of its claim. `enrolment` as in StepRequest.
+// Judges the drive's SMART log by the rules of its claim. `enrolment` as in StepRequest.
 [[nodiscard]] Result<HealthJudgement> health_of(const DriveContext& drive,
                                                 const std::string& enrolment);
 
-// For the steps' own use. The baseline of a request, which has to be of this drive; nothing where
-// there is none.
+// Decodes the enrolment baseline of a request, which has to be of this drive; nothing where the
+// request has none. For the steps' own use.
 [[nodiscard]] Result<std::optional<ControllerState>> enrolled(const DriveContext& drive,
                                                               const std::string& enrolment);
 [[nodiscard]] Patience patience_of(const DriveContext& drive, const StepRequest& request,

@@ -37,7 +37,7 @@ class Drive final : public Claimed {
   [[nodiscard]] Result<VerifyReport> verify(const Baseline& baseline, const EraseEvidence& evidence,
                                             const ReportProgress& on_progress, StopFlag& stop);
   [[nodiscard]] Status restore_driver(StopFlag& stop) override;
-  // Where verification relied on Global Data Erased, it must still be set, too.
+  // Global Data Erased must still be set, too, where verification relied on it.
   [[nodiscard]] Result<Counters> still_ours(const Counters& since) override;
 
  private:

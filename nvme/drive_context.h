@@ -22,10 +22,10 @@ struct DriveContext {
   Claim claim;
   const Clock& clock;
   Logger& log;
-  // Of zeroing, and of reading in bulk, all drives of the host together.
+  // The limit on zeroing and of reading in bulk, all drives of the host together; nullptr: none.
   std::shared_ptr<RateLimit> host_rate = nullptr;
 
-  // For a sweep. Valid as long as the drive.
+  // The host's limits, for a sweep. Valid as long as the drive.
   [[nodiscard]] std::vector<RateLimit*> host_rates() const {
     return host_rate == nullptr ? std::vector<RateLimit*>{} : std::vector{host_rate.get()};
   }

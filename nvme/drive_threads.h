@@ -37,7 +37,7 @@ class DriveThreads final : public Drives {
   DriveThreads(const DriveThreads&) = delete;
   DriveThreads& operator=(const DriveThreads&) = delete;
 
-  // Which devices may be asked from the next look on.
+  // Replaces the rule by which devices may be asked, from the next look on.
   void replace_may_be_asked(MayBeAsked may_be_asked);
 
   // Drives that a worker before left taken over are given back to their vfio drivers, on a thread

@@ -18,7 +18,7 @@
 
 namespace reclaim::nvme {
 
-// Whether a device may be asked anything: a device_spec entry matches it, of [nvme] a drive, of
+// True if a device may be asked anything: a device_spec entry matches it, of [nvme] a drive, of
 // [devices] another PCI function.
 using MayBeAsked = std::function<bool(const DriveFacts&)>;
 
@@ -36,9 +36,10 @@ class Drives {
   virtual void discover(const std::set<PciAddress>& others,
                         Callback<std::vector<DriveFacts>> done) = 0;
 
-  // What the media of a drive that nobody gave us has: partition tables, filesystems, LVM, md,
-  // as blkid names them with their namespace ("nvme0n1: gpt partition table"); empty: nothing that
-  // is known. Opened read-only. Errc::busy or refused: it cannot be read.
+  // Finds the signatures on the media of a drive that nobody gave us: partition tables,
+  // filesystems, LVM, md, as blkid names them with their namespace ("nvme0n1: gpt partition
+  // table"); empty: nothing that is known. Opened read-only. Errc::busy or refused: it cannot be
+  // read.
   virtual void find_signatures(const PciAddress& address,
                                Callback<std::vector<std::string>> done) = 0;
 
@@ -52,14 +53,15 @@ class Drives {
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
   virtual void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) = 0;
 
-  // The same two of a PCI function that is no drive. Nothing of it is opened: what keeps guests off
-  // is in nvme/pci/driver_stay.h. Errc::busy, refused, failed as above.
+  // Claims, or inspects, a PCI function that is no drive. Nothing of it is opened: what keeps
+  // guests off is in nvme/pci/driver_stay.h. Errc::busy, refused, failed as claim() and inspect().
   virtual void claim_function(const PciClaimRequest& request, Callback<ClaimReport> done) = 0;
   virtual void inspect_function(const PciClaimRequest& request,
                                 Callback<std::vector<GuardFinding>> done) = 0;
 
-  // Of a claimed function that is no drive: runs a built-in step (nvme/pci/pci_steps.h), with the
-  // errors of run_step(); and reads it as it stands, as the text of its enrolment baseline.
+  // Runs a built-in step (nvme/pci/pci_steps.h) of a claimed function that is no drive, with the
+  // errors of run_step(). read_enrolment() reads the function as it stands, as the text of its
+  // enrolment baseline.
   virtual void run_function_step(const PciAddress& address, const PciStepRequest& request,
                                  Callback<StepReport> done) = 0;
   virtual void read_enrolment(const PciAddress& address, Callback<std::string> done) = 0;

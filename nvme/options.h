@@ -1,4 +1,4 @@
-// What nvme/ can be told. config/ fills it; tests point the roots at a tree of their own. Passive
+// The options of nvme/. config/ fills them; tests point the roots at a tree of their own. Passive
 // data, copied into each object that needs it.
 #pragma once
 
@@ -15,18 +15,19 @@
 namespace reclaim::nvme {
 
 struct Options {
-  // Where the host's trees are. Nothing in nvme/ names /sys, /dev or /proc by itself.
+  // The roots of the host's trees. Nothing in nvme/ names /sys, /dev or /proc by itself.
   std::string sysfs_root = "/sys";
   std::string dev_root = "/dev";
   std::string proc_root = "/proc";
   std::string run_path = "/run/reclaim";  // the lock files of the host, one a drive
 
-  // Where libvirt keeps its domains' XML: running and defined. One that is not there or cannot be
-  // read refuses every claim. Empty: an operator said that there is no libvirt on this host.
+  // The directories where libvirt keeps its domains' XML: running and defined. One that is not
+  // there or cannot be read refuses every claim. Empty: an operator said that there is no libvirt
+  // on this host.
   std::vector<std::string> libvirt_dirs = {"/run/libvirt/qemu", "/etc/libvirt/qemu"};
 
-  // How long a claim waits for the nvme driver, for its controller to be live and for the nodes of
-  // its namespaces, after a guest or after a takeover; and between two looks.
+  // The time that a claim waits for the nvme driver, for its controller to be live and for the
+  // nodes of its namespaces, after a guest or after a takeover; and the pause between two looks.
   std::int64_t driver_wait_ms = 10'000;
   std::int64_t driver_poll_ms = 200;
 
@@ -39,12 +40,13 @@ struct Options {
   std::int64_t read_retry_ms = 10'000;   // reads right after a sanitize may fail for a moment
   std::int64_t read_retry_pause_ms = 200;
 
-  // How long an unmanaged drive that is too hot is waited for after its erase, and between two
-  // looks. One that stays on the nvme driver is waited for without its thread's help.
+  // The wait for an unmanaged drive that is too hot after its erase, and the pause between two
+  // looks. A drive that stays on the nvme driver is waited for without its thread's help.
   std::int64_t hot_wait_ms = 600'000;
   std::int64_t hot_poll_ms = 10'000;
 
-  // Of the levels nist and full: large reads, several in flight. Also of what they may take.
+  // The large reads of the levels nist and full: how many are in flight, their size and how long
+  // they may take.
   std::size_t verify_queue_depth = 8;
   std::uint64_t verify_chunk_bytes = 1'048'576;
   std::int64_t verify_timeout_ms = 604'800'000;  // mostly the cleaning's own time ends earlier
@@ -62,9 +64,9 @@ struct Options {
   // each time after a pause in which a controller can be reset.
   std::uint32_t zero_continuations_max = 10;
   std::int64_t zero_continue_pause_ms = 5'000;
-  // Between two marks that another worker could go on from; each flushes the drive.
+  // The time between two marks that another worker could go on from; each flushes the drive.
   std::int64_t zero_mark_interval_ms = 10'000;
-  // Of zeroing, and of reading in bulk, all drives of the host together; 0: no limit.
+  // The limit on zeroing and of reading in bulk, all drives of the host together; 0: no limit.
   std::uint64_t zero_bytes_per_s_max = 0;
 
   // One Format NVM is one command that ends when all is erased. It is given what is left of the
@@ -77,11 +79,11 @@ struct Options {
   std::int64_t poll_interval_ms = 1'000;
   std::int64_t settle_ms = 3'000;       // for the log to catch up with a finished sanitize
   std::uint32_t log_failures_max = 30;  // looks in a row that may fail before all is unknown
-  // How long a baseline waits for a sanitize that somebody else started.
+  // The time that a baseline waits for a sanitize that somebody else started.
   std::int64_t foreign_sanitize_timeout_ms = 900'000;
 
-  // How long a survey waits for drives to say what they are; who has not answered by then is told
-  // of without it, and not asked again while the command hangs.
+  // The time that a survey waits for drives to say what they are. A drive that has not answered by
+  // then is told of without its answer, and not asked again while the command hangs.
   std::int64_t discovery_timeout_ms = 5'000;
   // A look also reads the sanitize log, for who shows what a drive estimates. The worker's surveys
   // do not need it: a claim reads it.
@@ -93,7 +95,8 @@ struct Options {
   CommandOptions command;    // of operators' own steps
   FirmwareOptions firmware;  // put back where a drive's differs
 
-  // For each admin command; on expiry the kernel resets the controller, so it is generous.
+  // The timeout of each admin command; on expiry the kernel resets the controller, so it is
+  // generous.
   std::uint32_t admin_timeout_ms = 60'000;
 };
 

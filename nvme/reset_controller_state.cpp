@@ -80,7 +80,7 @@ Result<Look> look_at(const DriveContext& drive, const StepRequest& request,
   return Look{*std::move(found), std::move(judgement)};
 }
 
-// What of TCG Opal there was, in words.
+// Says in words what was found of TCG Opal.
 std::string opal_found(const ResidueJudgement& judgement) {
   std::vector<std::string> all;
   for (const StepFinding& each : judgement.findings) {
@@ -89,8 +89,8 @@ std::string opal_found(const ResidueJudgement& judgement) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-// Where a lock or an owner of TCG Opal is all that quarantines it: reverts it once, if there is a
-// PSID of it. True: that was done, and what came of it is to be looked at.
+// Reverts the drive once, where a lock or an owner of TCG Opal is all that quarantines it and there
+// is a PSID of it. True: that was done, and what came of it is to be looked at.
 Result<bool> revert_opal(const DriveContext& drive, const Look& look, const Patience& patience,
                          StopFlag& stop) {
   const std::string& path = drive.options.psid_file;
@@ -164,7 +164,7 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
                                 reset.surface, done ? "done" : done.error().what));
     if (!done) refused.push_back(fmt::format("{}: {}", reset.surface, done.error().what));
   }
-  // What counts is what the drive says now.
+  // The drive is asked again: what it says now counts.
   const auto left = look_at(drive, request, yardstick, patience);
   if (!left) return left.error();
   const ResidueJudgement& again = left->judgement;

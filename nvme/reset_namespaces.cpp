@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint32_t kManagementTimeoutMs = 120'000;  // deleting may trim the whole media
 constexpr std::uint32_t kFormatTimeoutMs = 600'000;
 constexpr std::int64_t kNodesTimeoutMs = 30'000;  // the kernel looks again in its own time
-// How drives refuse a namespace that is too large: by the specification, and Samsung's PM9A3 as an
-// invalid format, others as an invalid field.
+// The statuses by which drives refuse a namespace that is too large: the specification's, an
+// invalid format (Samsung's PM9A3), an invalid field (others).
 constexpr std::uint16_t kTooLarge[] = {0x115, 0x10a, 0x002};
 constexpr std::uint64_t kSearchedToBytes = 1'048'576;
 constexpr std::string_view kSurface = "namespaces";
@@ -28,9 +28,9 @@ Error failed(const Error& error) {
   return Error{code, fmt::format("{}: {}", kSurface, error.what), error.raw};
 }
 
-// What the drive says of its namespaces after they were changed: the same plan as a sanitize would
-// have, since that has nothing to do only where the layout is as it should be; and for all other
-// methods nothing may be left beside them.
+// Judges what the drive says of its namespaces after they were changed, by the plan that a sanitize
+// would have: that has nothing to do only where the layout is as it should be. For all other
+// methods nothing may be left beside them, either.
 Result<std::vector<StepFinding>> judge_change(const ControllerState& layout,
                                               const ControllerState* yardstick, EraseMethod method,
                                               bool can_manage) {
@@ -46,7 +46,7 @@ Result<std::vector<StepFinding>> judge_change(const ControllerState& layout,
                            after->findings.front().found)};
 }
 
-// Whether the claim has the node of every attached namespace.
+// True if the claim has the whole node of every attached namespace, and no other.
 bool holds_all(const DriveContext& drive, const ControllerState& layout) {
   return std::all_of(layout.namespaces.begin(), layout.namespaces.end(),
                      [&](const NamespaceState& ns) {
@@ -73,7 +73,7 @@ Status remove_namespaces(DriveContext& drive, const LayoutPlan& plan, const Cont
     if (auto going = patience.check(); !going) return going;
     auto removed = delete_namespace(controller, nsid, timeout_ms);
     if (!removed && removed.error().code == Errc::failed) {
-      // By the specification deleting detaches; some drives want it done before.
+      // Deleting detaches, by the specification; some drives want that done before.
       static_cast<void>(
           attach_namespace(controller, nsid, layout.controller_id, false, timeout_ms).ok());
       removed = delete_namespace(controller, nsid, timeout_ms);
@@ -146,7 +146,8 @@ Status make_namespace(const DriveContext& drive, const NamespaceToMake& make, Er
   }
   std::uint64_t bytes = empty->unallocated_bytes;
   if (bytes == 0) bytes = empty->capacity_bytes;
-  // What the last tenant left may be a part of what he had, and a sanitize alone reaches all.
+  // The namespaces that the last tenant left may be a part of what he had, and a sanitize alone
+  // reaches all.
   if (bytes == 0 && is_sanitize(method)) bytes = make.former_bytes;
   const auto nsid = create_largest(drive, make, bytes, method, patience);
   if (!nsid && nsid.error().code == Errc::cancelled) return nsid.error();

@@ -17,7 +17,8 @@ namespace {
 constexpr std::string_view kSurface = "firmware";
 constexpr double kSentPercent = 90;  // of a slot; the rest is for its commit
 
-// Whether it may pass by itself, or was done for all we know, stays said.
+// Words an error of the step. Its code stays where it may pass by itself, or was done for all we
+// know.
 Error failed(const Error& error, std::string_view where = "") {
   if (error.code == Errc::cancelled) return error;
   const bool kept = error.code == Errc::unknown || error.code == Errc::busy;
@@ -30,8 +31,8 @@ Error failed(const Error& error, std::string_view where = "") {
   return Error{kept ? error.code : Errc::failed, std::move(what), error.raw};
 }
 
-// What a slot is restored with. Its methods block; each leaves a drive from which the next run of
-// the step can begin again.
+// Restores one slot. Its methods block; each leaves a drive from which the next run of the step can
+// begin again.
 class SlotUpdate final {
  public:
   SlotUpdate(DriveContext& drive, const SlotToRestore& slot, std::span<const std::byte> image,
@@ -84,7 +85,7 @@ Status SlotUpdate::run(const FirmwareReading& now) {
   }
 }
 
-// That it is the same drive, and unused, is looked at before the next command.
+// Resets the drive, and looks before the next command that it is the same one, and unused.
 Status SlotUpdate::reset() {
   const Status done = reset_and_wait(drive_, stop_);
   if (done) return drive_.claim.recheck();
@@ -99,10 +100,10 @@ Status SlotUpdate::reset() {
                 where());
 }
 
-// What a tenant, or an earlier run, sent and did not commit would be a part of our image. A reset
-// takes it away; it would also make active what waits for one, so that is called off first. What
-// was written into the slot that runs cannot be: then the pieces stay, and drives refuse those that
-// overlap.
+// Drops the pieces that a tenant, or an earlier run, sent and did not commit: they would be a part
+// of our image. A reset takes them away; it would also make active what waits for one, so that is
+// called off first. An image that was written into the slot that runs cannot be: then the pieces
+// stay, and drives refuse those that overlap.
 Status SlotUpdate::drop_pieces() {
   if (auto ours = drive_.claim.recheck(); !ours) return ours;
   const auto now = read_firmware(controller(), timeout_ms());
@@ -143,7 +144,7 @@ Result<Committed> SlotUpdate::commit(std::uint8_t slot, CommitAction action) {
   return committed;
 }
 
-// What the drive says now of what was written.
+// Checks what the drive says now of what was written.
 Status check_restored(const FirmwareReading& now, const SlotToRestore& each) {
   const FirmwareState& firmware = now.state.firmware;
   const FirmwareImage& image = each.image;

@@ -1,6 +1,6 @@
-// What an operator says of the cleaning of a drive (device_spec), as plain values: which way it is
-// erased, how much is looked at afterwards, what of a drive's faults is put up with. Pure; config/
-// reads them, handlers/ hands them to the drive with its claim.
+// The operator's rules for the cleaning of a drive (device_spec), as plain values: which way it is
+// erased, how much is looked at afterwards, which of a drive's faults are put up with. Pure;
+// config/ reads them, handlers/ hands them to the drive with its claim.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum class ClearStrategy : std::uint8_t { auto_, crypto, block };
 [[nodiscard]] Result<ClearAction> parse_clear_action(std::string_view text);
 [[nodiscard]] Result<ClearStrategy> parse_clear_strategy(std::string_view text);
 
-// How much of the media is read after an erase.
+// The part of the media that is read after an erase.
 enum class VerifyLevel : std::uint8_t {
   log,     // nothing: the drive's word, with every cross-check of its log
   sample,  // the places sampled before, and the canaries

@@ -1,5 +1,5 @@
-// How a job on a drive thread is told to end, and how it waits so that it hears it. One a job.
-// Thread: request() from any; the rest from the job's.
+// Tells a job on a drive thread to end, and lets it wait so that it hears it. One a job. Thread:
+// request() from any; the rest from the job's.
 #pragma once
 
 #include <chrono>

@@ -139,8 +139,8 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
   return Ok{};
 }
 
-// As it is after its erase. An unmanaged drive that is too hot is waited for here: on its own
-// driver nothing more can be read of it.
+// Judges the drive's health as it is after its erase. An unmanaged drive that is too hot is waited
+// for here: on its own driver nothing more can be read of it.
 Result<HealthJudgement> health_after_erase(const DriveContext& drive, StopFlag& stop) {
   const Rules& rules = drive.claim.rules();
   if (!rules.health.judged) return HealthJudgement{};
@@ -218,7 +218,8 @@ Result<Verification> verify_erasure(const DriveContext& drive, const Baseline& b
     }
     global_data_erased = log->global_data_erased();
   }
-  // Where the drive does not confirm that nothing was written, its counter of writes has to.
+  // The drive's counter of writes has to confirm that nothing was written, where Global Data Erased
+  // does not.
   if (!global_data_erased && counters->host_writes != before->host_writes) {
     return not_verified(
         Error{Errc::failed, fmt::format("the drive was written to while it was verified: {} write "
