@@ -81,7 +81,7 @@ class ObservedDrives final : public Drives {
     CHECK(false);
   }
 
-  // Nothing runs and nothing is held.
+  // There is nothing to stop or to drop: nothing runs and nothing is held.
   void stop(const PciAddress& address) override { drives_.stop(address); }
   void drop(const PciAddress& address, Once<> done) override {
     drives_.drop(address, std::move(done));

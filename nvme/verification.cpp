@@ -156,7 +156,8 @@ Result<HealthJudgement> health_after_erase(const DriveContext& drive, StopFlag& 
   }
 }
 
-// Nothing of the drive can be read on vfio; that nobody could reach it is what the group tells.
+// Looks at the vfio group alone: it tells that nobody could reach the drive, of which nothing can
+// be read on vfio.
 Result<Counters> still_held_on_vfio(const DriveContext& drive, const Counters& since) {
   if (auto held = drive.claim.still_held(); !held) return std::move(held).error();
   return since;

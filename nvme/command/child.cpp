@@ -106,7 +106,8 @@ void reset_signals() {
   const rlimit files{kFilesMax, kFilesMax};
   if (::setrlimit(RLIMIT_CORE, &core) != 0) give_up(plan);
   (void)::setrlimit(RLIMIT_NOFILE, &files);
-  // All but the three, and the pipe that tells of a failure, which exec closes.
+  // All descriptors are closed but the three standard ones, and the pipe that tells of a failure,
+  // which exec closes.
   if (plan.failure != 3 && ::dup3(plan.failure, 3, O_CLOEXEC) < 0) give_up(plan);
   Plan now = plan;
   now.failure = 3;

@@ -30,7 +30,8 @@ class CommandChild final {
   UniqueFd output;
   UniqueFd errors;
 
-  // Its wait status, once it has ended; it stays a zombie, so that its group's number is its own.
+  // The child's wait status, once it has ended; it stays a zombie, so that its group's number is
+  // its own.
   [[nodiscard]] std::optional<int> ended() const;
   void terminate() const;  // SIGTERM to its group
   // Kills its group and its cgroup, and reaps it. Idempotent.

@@ -12,9 +12,10 @@
 
 namespace reclaim::nvme {
 
-// Its SHA-256, lower-case hex. Errc::refused where it is not a regular, executable file of
-// `options.owner` that nobody else may write, or a directory above it is not; the text says which,
-// and the remedy. The command is run by its path: what root alone can write, root alone exchanges.
+// The command's SHA-256, lower-case hex. Errc::refused where it is not a regular, executable file
+// of `options.owner` that nobody else may write, or a directory above it is not; the text says
+// which, and the remedy. The command is run by its path: what root alone can write, root alone
+// exchanges.
 [[nodiscard]] Result<std::string> digest_of_command(const CommandOptions& options,
                                                     const std::string& path);
 

@@ -24,7 +24,7 @@ class CommandOutput final {
 
   // Errc::failed: it is not the protocol, or too much of it.
   [[nodiscard]] Status take(std::string_view bytes);
-  // There is no more: a last line may lack its end.
+  // Tells that there is no more output: a last line may lack its end.
   [[nodiscard]] Status finish();
 
   [[nodiscard]] std::vector<StepFinding> take_findings() { return std::move(findings_); }

@@ -114,7 +114,8 @@ class Run final {
     return Ok{};
   }
 
-  // All that it wrote before it ended; what a process that it left behind writes later is not read.
+  // Reads all that the command wrote before it ended; what a process that it left behind writes
+  // later is not read.
   Status drain(CommandChild& child) {
     if (Status read = read_output(child); !read) return read;
     read_errors(child);

@@ -20,7 +20,7 @@ namespace reclaim::nvme {
 [[nodiscard]] Result<std::vector<std::uint32_t>> active_namespaces(int fd,
                                                                    std::uint32_t timeout_ms);
 [[nodiscard]] Result<Counters> read_counters(int fd, std::uint32_t timeout_ms);
-// Both of one page.
+// Counters and health, both of one page.
 struct SmartLog {
   Counters counters;
   HealthState health;

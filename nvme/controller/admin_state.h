@@ -34,11 +34,12 @@ struct StateSource {
   Patience patience = {};
 };
 
-// Everything. What the drive claims to have and does not let us read is in `unreadable`; an error
-// is a drive that does not answer to Identify, or the end of the patience.
+// Reads everything. What the drive claims to have and does not let us read is in `unreadable`; an
+// error is a drive that does not answer to Identify, or the end of the patience.
 [[nodiscard]] Result<ControllerState> read_controller_state(const StateSource& source);
 
-// Only Identify: abilities, capacity, LBA formats and the namespaces, active and detached.
+// Reads only what Identify tells: abilities, capacity, LBA formats and the namespaces, active and
+// detached.
 [[nodiscard]] Result<ControllerState> read_namespace_layout(int controller_fd,
                                                             std::uint32_t timeout_ms,
                                                             const Patience& patience = {});

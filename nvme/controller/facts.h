@@ -201,10 +201,10 @@ struct EraseRequest {
   // The baseline with which the media is compared before it is deallocated, where the drive can
   // show it then (sanitized_media.h); empty: the media is not looked at.
   Baseline baseline = {};
-  // With adopt_ours: what the zeroing told last, which was interrupted, or whose end nobody has
-  // verified; empty: nothing.
+  // With adopt_ours: the last mark of the zeroing that was interrupted, or whose end nobody has
+  // verified; empty: none.
   std::string mark = {};
-  // Told by a zeroing, now and then and when it ends: what another could go on from
+  // A zeroing tells here, now and then and when it ends, what another could go on from
   // (erase/zero_mark.h). Nothing waits for it to be kept.
   std::function<void(const std::string& mark)> on_mark = nullptr;
 };
@@ -270,8 +270,8 @@ struct StepRequest {
   DriveStep step = DriveStep::check_health;
   EraseMethod method = EraseMethod::sanitize_crypto;  // that the plan will erase with
   std::string enrolment;  // the baseline of this drive (encode_controller_state); empty: none
-  // Without a baseline: an operator accepted the drive as it is found, an owned SID and an RPMB key
-  // that is programmed included.
+  // Counts without a baseline. True: an operator accepted the drive as it is found, an owned SID
+  // and an RPMB key that is programmed included.
   bool accept_found = false;
   std::int64_t timeout_ms = 900'000;
 };

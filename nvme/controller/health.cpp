@@ -43,8 +43,8 @@ std::uint8_t without(std::uint8_t bits, Warning warning) {
   return static_cast<std::uint8_t>(bits & ~bit_of(warning));
 }
 
-// Below the threshold, not at it. One of 0 is none, as emulated drives have it, and so is one that
-// no percentage reaches.
+// True if the spare is below its threshold, not at it. A threshold of 0 is none, as emulated drives
+// have it, and so is one that no percentage reaches.
 bool lacks_spare(const HealthState& now) {
   return now.spare_threshold <= kPercentMax && now.available_spare < now.spare_threshold;
 }

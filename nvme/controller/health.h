@@ -20,8 +20,9 @@ struct HealthJudgement {
 // The state at the end of the last verification.
 struct EnrolledHealth {
   HealthState health;
-  // It is the same drive by its serial and model. Where it is not known to be, a counter that went
-  // backwards is a problem; otherwise it is told: some drives lose theirs with their power.
+  // True if it is the same drive by its serial and model. Where it is not known to be, a counter
+  // that went backwards is a problem; otherwise it is told: some drives lose theirs with their
+  // power.
   bool same_drive = true;
 };
 

@@ -35,7 +35,7 @@ struct NamespaceToFormat {
   friend bool operator==(const NamespaceToFormat&, const NamespaceToFormat&) = default;
 };
 
-// Nothing in the last three: the layout is left as it is.
+// The plan of a new layout. Nothing in the last three: the layout is left as it is.
 struct LayoutPlan {
   std::vector<StepFinding> findings;
   std::vector<std::uint32_t> remove;      // deleted, all of them, before one is made

@@ -33,7 +33,7 @@ struct Judge {
     tell(surface, std::string(found));
     out.quarantine.push_back(fmt::format("{}: {}; {}", surface, found, remedy));
   }
-  // Nothing tells whether a tenant did it, and no operator has said that it is his.
+  // True if nothing tells whether a tenant did it, and no operator has said that it is his.
   [[nodiscard]] bool doubtful() const { return enrolled == nullptr && !accept_found; }
   void reset(ResidueReset what, std::string found) {
     out.findings.push_back(StepFinding{what.surface, std::move(found), true});

@@ -36,8 +36,8 @@ struct ResidueJudgement {
   std::vector<StepFinding> findings;
   std::vector<ResidueReset> resets;     // possible where nothing quarantines the drive
   std::vector<std::string> quarantine;  // sentences: surface, what was found, what to do
-  // All that quarantines it is a lock or an owner of TCG Opal that came since: a revert by PSID may
-  // put it right.
+  // True if all that quarantines the drive is a lock or an owner of TCG Opal that came since: a
+  // revert by PSID may put it right.
   bool revertible = false;
 };
 

@@ -95,7 +95,7 @@ Result<EraseEvidence> erase_by_format(DriveContext& drive, const EraseRequest& r
     if (!done) return std::move(done).error();
     ++evidence.commands;
   }
-  // It said that all is done; it must still be the same drive with the same namespaces.
+  // The drive said that all is done; it must still be the same drive with the same namespaces.
   if (auto same = drive.claim.still_same_drive(); !same) return std::move(same).error();
   const auto after = namespace_formats(drive);
   if (!after) return after.error().wrap("after the format");

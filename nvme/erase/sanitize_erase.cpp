@@ -182,7 +182,7 @@ std::optional<Result<EraseEvidence>> judge_reading(const DriveContext& drive, Ru
   // The log may lag behind the drive; but not for long.
   if (run.unsettled_since_ms < 0) run.unsettled_since_ms = now.ms;
   if (now.ms - run.unsettled_since_ms < drive.options.settle_ms) return std::nullopt;
-  // It cannot move where it never had Global Data Erased and ended before it was looked at.
+  // The log cannot move where it never has Global Data Erased and the sanitize ended before a look.
   if (vouched_for && drive.claim.rules().relaxed.global_data_erased && canaries_decide(drive)) {
     on_progress(EraseProgress{100, 0});
     return evidence_of(drive, run, log);
@@ -251,7 +251,8 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
     if (!log) return never_sent(log.error());
     if (!log->in_progress()) return log;
     if (shows_media(drive, *log) && !led_out) {
-      // It ends by no time. Nothing but the exit is accepted, and what is left is erased already.
+      // The media verification ends by no time. Nothing but the exit is accepted, and what is left
+      // is erased already.
       if (auto unchanged = drive.claim.recheck(); !unchanged) return never_sent(unchanged.error());
       auto left = leave_media_verification(drive);
       if (!left && left.error().code == Errc::failed) return std::move(left).error();

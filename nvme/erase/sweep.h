@@ -26,7 +26,8 @@ struct SweepOptions {
   std::int64_t stall_timeout_ms = 600'000;  // a chunk in flight and none ended for so long
   std::int64_t report_interval_ms = 1'000;
   std::vector<RateLimit*> rates;  // all are obeyed; outlive the sweep
-  // Told now and then, on the calling thread, how many bytes in a row are done; none: not told.
+  // `on_mark` is told now and then, on the calling thread, how many bytes in a row are done; none:
+  // not told.
   std::int64_t mark_interval_ms = 10'000;
   std::function<void(std::uint64_t bytes_in_row)> on_mark = nullptr;
 };

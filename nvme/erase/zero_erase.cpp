@@ -235,8 +235,8 @@ class Zeroing final {
         drive_.clock, stop_);
   }
 
-  // After an interruption: moves the position to what is read back as zeroes. What was written
-  // behind it, or never arrived, is written again.
+  // Goes on after an interruption: moves the position to what is read back as zeroes. What was
+  // written behind it, or never arrived, is written again.
   Status go_on(const SweepResult& swept) {
     const auto written = part_of(all_, verified_bytes_, swept.bytes_in_row);
     while (continuations_++ < drive_.options.zero_continuations_max) {

@@ -41,7 +41,7 @@ struct ZeroMark {
   // have moved it before the next mark. Equal: nothing was written any more.
   std::uint64_t host_writes = 0;
   std::uint64_t host_writes_max = 0;
-  // All of it was zeroed, and nothing was in flight any more.
+  // True if all of it was zeroed, and nothing was in flight any more.
   [[nodiscard]] bool is_of_the_end() const;
   friend bool operator==(const ZeroMark&, const ZeroMark&) = default;
 };

@@ -10,7 +10,7 @@
 
 namespace reclaim::nvme {
 
-// Its bytes, a multiple of 4. Errc::failed, with the remedy: it cannot be read, others than
+// The image's bytes, a multiple of 4. Errc::failed, with the remedy: it cannot be read, others than
 // `options.owner` may write it, or its SHA-256 is not the configured one.
 [[nodiscard]] Result<std::vector<std::byte>> read_image(const FirmwareOptions& options,
                                                         const FirmwareImage& image);

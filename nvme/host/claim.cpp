@@ -61,7 +61,7 @@ Status Claim::get_ready(std::vector<GuardFinding>& findings, StopFlag& stop) {
   if (auto free = look(true, findings, stop); !free) return free;
   if (auto locked = take_host_lock(findings); !locked) return locked;
   if (auto taken = take_over(findings); !taken) return taken;
-  // All over again: only now are there namespaces, and udev had a look at them.
+  // The guards look all over again: only now are there namespaces, and udev had a look at them.
   findings.clear();
   return look_or_revive(findings, stop);
 }
@@ -81,7 +81,7 @@ Status Claim::look(bool to_take_over, std::vector<GuardFinding>& findings, StopF
         return last.finding.passed ? Status(Ok{}) : Status(refusal(last));
       }
     } else if (last_look) {
-      // It may be on its way back from a guest, or the host is changing it under our eyes.
+      // The drive may be on its way back from a guest, or the host is changing it under our eyes.
       return Error{Errc::busy, sys.error().what, sys.error().raw};
     }
     if (stop.wait(options_.driver_poll_ms)) {

@@ -81,7 +81,7 @@ class Claim final {
   [[nodiscard]] const std::string& enrolment() const { return request_.enrolment; }
   // True if the drive stands on another driver at rest, where nothing of it can be read.
   [[nodiscard]] bool unmanaged() const { return !request_.managed; }
-  // Other rules for what follows: a qualification ends with those that it recommends.
+  // Replaces the rules for what follows: a qualification ends with those that it recommends.
   void replace_rules(Rules rules) { request_.rules = std::move(rules); }
 
  private:
@@ -104,8 +104,8 @@ class Claim final {
   Logger* log_;
   SysDrive sys_;
   bool restored_ = false;
-  // First of what is taken, last of what is let go; the drive is given back before the lock, after
-  // its descriptors.
+  // The lock is the first of what is taken, the last of what is let go; the drive is given back
+  // before the lock, after its descriptors.
   std::optional<HostLock> lock_;
   std::unique_ptr<Takeover> takeover_;
   UniqueFd controller_;

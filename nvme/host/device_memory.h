@@ -10,7 +10,7 @@
 
 namespace reclaim::nvme {
 
-// Nothing: it could not be told.
+// A drive's memory past its blocks; nothing: it could not be told.
 struct DeviceMemory {
   std::optional<bool> buffer;      // CMB
   std::optional<bool> persistent;  // PMR

@@ -58,7 +58,8 @@ Status Takeover::undo(const Options& options, const SysDrive& drive, const Forme
 
 Takeover::~Takeover() {
   if (!taken_ || put_back_) return;
-  // It was free when it was taken over; nothing of ours has kept it so since its nodes were closed.
+  // The drive was free when it was taken over; nothing of ours has kept it so since its nodes were
+  // closed.
   Status done = host_leaves_alone(options_, address_, options_.driver_wait_ms);
   if (done) done = put_back();
   if (!done) {

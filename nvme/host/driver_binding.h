@@ -47,7 +47,8 @@ class Takeover final {
   // from then on. No descriptor of the drive may be open. Errc::refused: it is back, but somebody
   // was faster and has its group; Errc::failed: it is not back.
   [[nodiscard]] Status give_back();
-  // After give_back(): the same device, bound to its former driver, its group ours all the while.
+  // Checks, after give_back(), that it is the same device, bound to its former driver, its group
+  // ours all the while.
   [[nodiscard]] Status still_held() const;
   // Asks the nvme driver to try once more, after the kernel let go of the drive by itself.
   [[nodiscard]] Status probe_again();

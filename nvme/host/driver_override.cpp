@@ -79,7 +79,7 @@ Result<FormerDriver> decode_former_driver(std::string_view text) {
     return is_driver_name(into);
   };
   const bool both = take("driver=", former.driver) && take("override=", former.driver_override);
-  // Only of a drive it is not said: it had a driver, and is on nvme.
+  // Only a drive's note lacks `meanwhile`: it had a driver, and is on nvme.
   const bool of_drive = both && text.empty() && !former.driver.empty();
   if (of_drive || (both && take("meanwhile=", former.meanwhile) && text.empty())) return former;
   return Error{Errc::failed,

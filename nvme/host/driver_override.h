@@ -30,7 +30,8 @@ struct FormerDriver {
 // RUN_PATH/ADDRESS.driver. Nothing when no function there is taken over.
 [[nodiscard]] Result<std::optional<FormerDriver>> read_former_driver(const Options& options,
                                                                      const PciAddress& address);
-// Under its name at once or not at all: a worker that ends here leaves no half of a note.
+// Writes the note under its name at once or not at all: a worker that ends here leaves no half of a
+// note.
 [[nodiscard]] Status note_former_driver(const Options& options, const PciAddress& address,
                                         const FormerDriver& former);
 [[nodiscard]] Status remove_former_driver(const Options& options, const PciAddress& address);

@@ -15,7 +15,7 @@ Status give_back_left(const Options& options, const PciAddress& address, Logger&
   if (!*left) return Ok{};
   auto drive = read_drive(options.sysfs_root, address);
   if (!drive) return std::move(drive).error();
-  // It was free when it was taken over; since then nobody kept it so.
+  // The drive was free when it was taken over; since then nobody kept it so.
   if (auto free = host_leaves_alone(options, address, 0); !free) return free;
   return Takeover::undo(options, *drive, **left, log);
 }

@@ -40,7 +40,7 @@ class Walk final {
         if (auto done = node(path, name); !done) return done;
         continue;
       }
-      // Its vfio devices are known, and are not the host's.
+      // The function's vfio devices are known, and are not the host's.
       if ((depth == 0 && each == "vfio-dev") || !is_folder(inside)) continue;
       if (parse_pci_address(each)) {
         return Error{Errc::failed, fmt::format("there are PCI functions behind it ({})", each)};

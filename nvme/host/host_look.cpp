@@ -24,7 +24,7 @@ std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// None: it was undefined while we looked. Gone is as good as never there.
+// Reads a domain; none: it was undefined while we looked. Gone is as good as never there.
 std::optional<Domain> read_domain(const Options& options, const std::string& path) {
   auto text = read_file(path, kDomainBytesMax);
   if (!text && text.error().code == Errc::not_found) return std::nullopt;
@@ -53,8 +53,9 @@ DomainFolder read_folder(const Options& options, const std::string& path) {
   return folder;
 }
 
-// Without asking a file's server for anything: a network filesystem that is away must not hold us.
-// Nothing of one that was closed meanwhile, or that cannot be looked at: its name has been.
+// Notes the device of a descriptor without asking a file's server for anything: a network
+// filesystem that is away must not hold us. Notes nothing of one that was closed meanwhile, or that
+// cannot be looked at: its name has been.
 void note_device(const std::string& descriptor, OpenFile& file) {
   struct statx info {};
   const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
@@ -70,7 +71,7 @@ Status read_descriptors(const Options& options, const std::string& pid,
   const std::string folder = fmt::format("{}/{}/fd", options.proc_root, pid);
   const auto names = list_directory(folder);
   if (!names) {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     if (names.error().code == Errc::not_found || names.error().raw == ESRCH) return Ok{};
     return Error{Errc::failed,
                  fmt::format("process {} cannot be looked at: {}; the worker needs CAP_SYS_PTRACE",

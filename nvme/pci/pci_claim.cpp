@@ -95,7 +95,7 @@ Status PciClaim::take(std::vector<GuardFinding>& findings, Logger& log) {
                                     space_.vendor_id, space_.device_id, sys_.vendor_id,
                                     sys_.device_id, to_string(request_.address))));
   }
-  // All over again: only now is it kept from others.
+  // The guards look all over again: only now is the function kept from others.
   if (auto still = recheck(); !still) {
     return note(findings, refuses("claim", still.error().code, still.error().what));
   }

@@ -60,7 +60,7 @@ class PciClaim final {
   PciClaimRequest request_;
   SysDrive sys_;
   ConfigSpace space_;  // what it is, as it says itself
-  // First of what is taken, last of what is let go.
+  // The lock is the first of what is taken, the last of what is let go.
   std::optional<HostLock> lock_;
   std::unique_ptr<DriverStay> stay_;
 };

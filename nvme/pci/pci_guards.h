@@ -13,8 +13,9 @@
 
 namespace reclaim::nvme {
 
-// In order, up to and including the first that refuses, or all of them. `function` is
-// read_function()'s. `meanwhile`: the driver that a step of ours bound it to, accepted too.
+// Looks at the guards in order, up to and including the first that refuses, or all of them.
+// `function` is read_function()'s. `meanwhile`: the driver that a step of ours bound it to,
+// accepted too.
 [[nodiscard]] std::vector<GuardResult> look_at_function(const Options& options,
                                                         const PciClaimRequest& request,
                                                         const SysDrive& function, bool all,

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::size_t kMethodsBytesMax = 256;
 constexpr std::string_view kBus = "bus";
-// In this order, as the kernel tries them: what it knows of this very device first, because of such
-// a device the plain FLR is known to do harm or nothing (drivers/pci/quirks.c).
+// The ways of a reset in the order in which the kernel tries them: what it knows of this very
+// device first, because of such a device the plain FLR is known to do harm or nothing
+// (drivers/pci/quirks.c).
 constexpr std::array<std::string_view, 6> kOrder = {
     "device_specific", "flr", "af_flr", "acpi", "pm", kBus};
 
@@ -29,7 +30,7 @@ Error quarantine(std::string_view found, std::string_view remedy) {
   return Error{Errc::failed, fmt::format("reset: {}; {}", found, remedy)};
 }
 
-// Another function of its bus, which a reset of the bus would reset, too; "" for none.
+// Finds another function of the same bus, which a reset of the bus would reset, too; "" for none.
 Result<std::string> neighbour(const Options& options, const PciAddress& address) {
   const auto names = list_directory(options.sysfs_root + "/bus/pci/devices");
   if (!names) return names.error();
@@ -90,7 +91,7 @@ class ChosenMethod final {
   bool chosen_ = false;
 };
 
-// Its configuration space as soon as it answers.
+// Waits for the function and returns its configuration space as soon as it answers.
 Result<std::string> wait_for(const Options& options, const PciAddress& address,
                              std::int64_t timeout_ms, StopFlag& stop) {
   for (std::int64_t waited = 0;; waited += options.driver_poll_ms) {

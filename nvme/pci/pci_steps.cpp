@@ -22,7 +22,7 @@ Error quarantine(std::string_view surface, std::string_view found, std::string_v
   return Error{Errc::failed, fmt::format("{}: {}; {}", surface, found, remedy)};
 }
 
-// Nothing: there is no baseline.
+// Decodes the enrolment baseline of a request; nothing: there is none.
 Result<std::optional<PciState>> enrolled(const PciStepRequest& request) {
   if (request.enrolment.empty()) return std::optional<PciState>{};
   auto state = decode_pci_state(request.enrolment);

@@ -49,8 +49,8 @@ auto result_with_driver(PciClaim& claim, const StepDriver& driver, const Work& w
 // through D3hot; the bus only where nothing else is on it. Then it has to answer as before.
 [[nodiscard]] Result<StepReport> pci_reset(const PciClaim& claim, const PciStepRequest& request,
                                            StopFlag& stop);
-// Without a baseline the others tell what they see and find nothing wrong with it, but for what
-// needs none: a ROM that is not allowed or cannot be read.
+// The checks compare with the baseline. Without one they tell what they see and find nothing wrong
+// with it, but for what needs none: a ROM that is not allowed or cannot be read.
 [[nodiscard]] Result<StepReport> pci_check_config(const PciClaim& claim,
                                                   const PciStepRequest& request);
 [[nodiscard]] Result<StepReport> pci_check_rom(const PciClaim& claim,

@@ -21,8 +21,8 @@ class Pattern final {
   void fill(std::span<std::byte> bytes, std::uint32_t nsid, std::uint64_t offset_bytes) const;
   [[nodiscard]] bool is_intact(std::span<const std::byte> unit, std::uint32_t nsid,
                                std::uint64_t offset_bytes) const;
-  // Any eight bytes that this pattern has at this place, or the mark that begins each of its units
-  // wherever it was written.
+  // True if the unit has any eight bytes that this pattern has at this place, or the mark that
+  // begins each of its units wherever it was written.
   [[nodiscard]] bool is_trace(std::span<const std::byte> unit, std::uint32_t nsid,
                               std::uint64_t offset_bytes) const;
 

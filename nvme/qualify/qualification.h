@@ -116,7 +116,7 @@ struct Qualification {
 // Errc::invalid names the member that is wrong.
 [[nodiscard]] Result<Qualification> decode_qualification(std::string_view text);
 
-// All that this drive can be asked for, the best first.
+// All methods that a drive of these abilities can be asked for, the best first.
 [[nodiscard]] std::vector<EraseMethod> methods_of(const Capabilities& capabilities);
 
 }  // namespace reclaim::nvme

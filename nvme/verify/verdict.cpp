@@ -195,7 +195,7 @@ Result<VerifyReport> Judge::verdict(const Counters& counters, bool global_data_e
     return not_erased(fmt::format("{} of {} bytes of the media were read", further_told_bytes_,
                                   further_wanted_bytes_));
   }
-  // Only they are surely of this cleaning: a tenant may have changed every sample by itself.
+  // Only canaries are surely of this cleaning: a tenant may have changed every sample by itself.
   if (reads && baseline_.canaries.empty()) {
     return not_erased("no canary was written before the erase, so nothing shows that it happened");
   }

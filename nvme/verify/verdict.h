@@ -52,7 +52,7 @@ class Judge final {
   // trying again; `error` says why.
   void cannot_reread(const Sample& before, const Error& error);
   void cannot_read_further(const Place& place, const Error& error);
-  // Before the verdict: what of the further stretches was to be read.
+  // Tells, before the verdict, which further stretches were to be read.
   void expect_further(const std::vector<Stretch>& stretches);
   [[nodiscard]] bool failed() const { return !failure_.empty(); }
 
