@@ -46,7 +46,7 @@ class Client final : public Providers {
                     Callback<ProviderView> done) override;
   void register_device(const NewDevice& device, Callback<ProviderView> done) override;
 
-  // Which of these Placement knows. One request.
+  // Answers those of `traits` that Placement knows. One request.
   void known_traits(std::vector<std::string> traits, Callback<std::vector<std::string>> done);
 
   // Logs in if that has not been done, and says where to.

@@ -27,7 +27,7 @@ std::string provider_path(std::string_view uuid, std::string_view rest) {
   return fmt::format("/resource_providers/{}{}", uuid, rest);
 }
 
-// Whether a row may be a device's: <host>_<PCI address>.
+// True if the name of a row may be a device's: <host>_<PCI address>.
 bool names_a_function(std::string_view name) {
   const std::size_t underscore = name.rfind('_');
   return underscore != std::string_view::npos &&
@@ -240,8 +240,8 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
   return after_marks();
 }
 
-// What was asked for by a trait that Placement does not know nobody has; the other one is asked
-// for alone.
+// Placement does not know the trait that was asked for, so no provider has it: the other one is
+// asked for alone.
 ListTree::Step ListTree::on_unknown_trait() {
   if (!novas_known_ && !cyborgs_known_) return after_owners();
   asked_ = novas_known_ ? Asked::one_time_use : Asked::owner_cyborg;
@@ -265,8 +265,8 @@ ListTree::Step ListTree::after_marks() {
   return after_owners();
 }
 
-// Which traits begin so is asked of Placement, and not the configuration: one that no section is
-// for has to be seen as well.
+// Asks Placement for the traits that begin so, and not the configuration: a trait that no section
+// is for has to be seen as well.
 ListTree::Step ListTree::after_owners() {
   if (options_.policy_trait_prefix.empty()) return Finished<Tree>{std::move(tree_)};
   asked_ = Asked::policies;

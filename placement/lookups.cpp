@@ -16,7 +16,7 @@ std::size_t body_max(const Options& options) {
   return static_cast<std::size_t>(options.body_bytes_max);
 }
 
-// Of one provider: what `kind` stands for, below its path.
+// The request for what `kind` stands for of one provider; `what` is its path below the provider's.
 Result<ApiRequest> of_provider(const std::string& uuid, RequestKind kind, std::string_view what) {
   if (!looks_like_uuid(uuid)) {
     return Error{Errc::invalid,

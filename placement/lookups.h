@@ -47,11 +47,11 @@ class Lookup final {
 // The consumers of one provider, without its inventories.
 [[nodiscard]] Lookup<std::vector<std::string>> ask_consumers(const Options& options,
                                                              const std::string& provider_uuid);
-// What an instance or a migration has, and whose it is.
+// An instance or a migration: if it has an allocation, and whose it is.
 [[nodiscard]] Lookup<Consumer> ask_consumer(const Options& options, const std::string& consumer);
 // The UUID of the provider that has a name.
 [[nodiscard]] Lookup<std::string> ask_for_name(const Options& options, const std::string& name);
-// Which of some traits Placement knows.
+// Those of some traits that Placement knows.
 [[nodiscard]] Lookup<std::vector<std::string>> ask_known_traits(
     const Options& options, const std::vector<std::string>& traits);
 

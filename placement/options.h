@@ -9,8 +9,8 @@
 namespace reclaim::placement {
 
 struct Options {
-  // Who we are. auth_type is password, v3password or v3applicationcredential, as keystoneauth
-  // spells them.
+  // The login. auth_type is password, v3password or v3applicationcredential, as keystoneauth spells
+  // them.
   std::string auth_type = "password";
   std::string auth_url;
   std::string username;
@@ -22,8 +22,8 @@ struct Options {
   std::string application_credential_name;
   std::string application_credential_secret;
 
-  // What the token is for: a project, a domain, or the system ("all"); at most one of the three.
-  // An application credential carries its own scope and takes none.
+  // The token's scope: a project, a domain, or the system ("all"); at most one of the three. An
+  // application credential carries its own scope and takes none.
   std::string project_name;
   std::string project_id;
   std::string project_domain_name;
@@ -36,7 +36,7 @@ struct Options {
   std::string default_domain_name;
   std::string default_domain_id;
 
-  // Which endpoint of the catalog. endpoint_override, if set, is used as it is.
+  // The endpoint's place in the catalog. endpoint_override, if set, is used as it is.
   std::string service_type = "placement";
   std::string service_name;
   std::string region_name;
@@ -64,7 +64,7 @@ struct Options {
   int tree_rows_max = 10'000;
   int rereads_max = 8;  // of one provider whose generation keeps moving while it is read
 
-  // What traits that choose a cleaning policy begin with ("CUSTOM_RECLAIM_"); empty: no policy
+  // The prefix of the traits that choose a cleaning policy ("CUSTOM_RECLAIM_"). Empty: no policy
   // could be chosen, and Placement is not asked for them.
   std::string policy_trait_prefix;
   int policy_traits_max = 64;  // different ones in all of Placement

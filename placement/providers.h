@@ -34,8 +34,8 @@ struct Tree {
   std::string root_name;
   std::int64_t root_generation = 0;
   std::vector<ProviderRow> rows;  // all of the tree, without the root
-  // When one of them, or the root, was changed or made last, in Placement's words; empty: it does
-  // not say.
+  // The time of the last change or creation among the rows and the root, in Placement's words;
+  // empty: it does not say.
   std::string last_modified = {};
 };
 
@@ -79,7 +79,7 @@ struct NewDevice {
   std::vector<std::string> traits;  // OWNER_CYBORG and HW_NVME_*
 };
 
-// What Placement tells of one consumer. Nova gives its consumers no type (consumer_type,
+// One consumer as Placement tells of it. Nova gives its consumers no type (consumer_type,
 // microversion 1.38), so that an instance and a migration look alike.
 struct Consumer {
   bool holds = false;   // it has an allocation, of whichever provider; if not, nothing else is told
@@ -97,7 +97,7 @@ class Providers {
   // be chosen by a trait, one more that lists such traits, and one for each that any provider has.
   void list_tree(Callback<Tree> done) { list_tree_again({}, std::move(done)); }
 
-  // The same, given what an earlier list_tree answered. The traits of a provider move its
+  // Lists the tree, given what an earlier list_tree answered. The traits of a provider move its
   // generation: where the listing shows the rows of `known`, all of them and no others, at the
   // generations they had, these keep their marks. Then it is one request.
   virtual void list_tree_again(Tree known, Callback<Tree> done) = 0;
@@ -110,17 +110,17 @@ class Providers {
   // agree. Two requests when nothing moves.
   virtual void read(const std::string& provider_uuid, Callback<ProviderView> done) = 0;
 
-  // The same, given what an earlier read answered. Creating an allocation moves the generation:
-  // where it still is that of `known`, so are the consumers, but that some may be gone. Then it is
-  // one request. Not for a provider whose UUID is made from its name: deleted and made again it may
-  // come to the same generation.
+  // Reads the provider, given what an earlier read answered. Creating an allocation moves the
+  // generation: where it still is that of `known`, so are the consumers, but that some may be gone.
+  // Then it is one request. Not for a provider whose UUID is made from its name: deleted and made
+  // again it may come to the same generation.
   virtual void read_again(const ProviderView& known, Callback<ProviderView> done) = 0;
 
   // The inventories alone. One request.
   virtual void read_inventories(const std::string& provider_uuid,
                                 Callback<std::vector<Inventory>> done) = 0;
 
-  // Who has allocations of the provider: instance or migration UUIDs. One request.
+  // The consumers that have allocations of the provider: instance or migration UUIDs. One request.
   virtual void read_consumers(const std::string& provider_uuid,
                               Callback<std::vector<std::string>> done) = 0;
 

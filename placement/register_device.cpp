@@ -22,7 +22,7 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Whose it is by its traits, where it is not Cyborg's; empty: nobody said.
+// The trait by which the provider is another's and not Cyborg's; empty: it has none.
 std::string_view other_owner(const std::vector<std::string>& traits) {
   for (const std::string_view trait : {"OWNER_NOVA", "HW_PCI_ONE_TIME_USE"}) {
     if (contains(traits, trait)) return trait;

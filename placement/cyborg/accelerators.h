@@ -27,8 +27,8 @@ struct CyborgDevice {
 };
 
 struct CyborgView {
-  // Of this host, and those that hold a device and name no host: an unbinding that fails half way
-  // (UnbindFailed) wipes host and device, so that only the UUID tells which it was.
+  // The ARQs of this host, and those that hold a device and name no host: an unbinding that fails
+  // half way (UnbindFailed) wipes host and device, so that only the UUID tells which it was.
   std::vector<Arq> arqs;
   std::vector<CyborgDevice> devices;
 };

@@ -195,8 +195,8 @@ Result<std::optional<DeployableAnswer>> read_deployable(const Value& value, std:
   return error.or_value(std::optional<DeployableAnswer>(std::move(deployable)));
 }
 
-// What `read` makes of the elements of the list `name`, without those that do not concern us; its
-// errors say which element it was.
+// Applies `read` to each element of the list `name`, and leaves out those that do not concern us.
+// Its errors say which element it was.
 template <typename T, typename Read>
 Result<std::vector<T>> read_list(std::string_view body, std::string_view name, CyborgLimits limits,
                                  Read read) {

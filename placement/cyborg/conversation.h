@@ -1,5 +1,5 @@
-// What is asked of Cyborg's REST API to see one host, sans-I/O: its ARQs, then the host's devices,
-// then the deployables, which are where a provider stands.
+// ReadAccelerators: the requests to Cyborg's REST API that show one host, sans-I/O: its ARQs, then
+// the host's devices, then the deployables, which are where a provider stands.
 //
 // Cyborg lists the deployables of all hosts or none, so they are asked for again only when the
 // host's devices have changed, one of them has no provider yet, or after a while.

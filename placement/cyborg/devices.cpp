@@ -1,4 +1,5 @@
-// Which device of Cyborg's a deployable belongs to (cyborg_answers.h: connect_devices).
+// Finds the device of Cyborg's that each deployable belongs to (placement/cyborg/answers.h:
+// connect_devices).
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// How Cyborg's REST API is asked, as a plain struct; config/ fills it in.
+// The options by which Cyborg's REST API is asked, as a plain struct; config/ fills it in.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace reclaim::placement {
 
 struct CyborgOptions {
-  // How to log in, which endpoint of the catalog, TLS, limits of a request. The lists are of the
-  // whole cloud, so the body may be larger than Placement's.
+  // Our login, the endpoint of the catalog, TLS, limits of a request. The lists are of the whole
+  // cloud, so the body may be larger than Placement's.
   Options session = [] {
     Options options;
     options.service_type = "accelerator";

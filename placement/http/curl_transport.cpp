@@ -85,8 +85,8 @@ void set(CURL* easy, CURLoption option, T value) {
   CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
 }
 
-// What a failed transfer means. Curl counts the bytes of the request it has written; none written
-// means that nobody can have acted on it.
+// The error that a failed transfer means. Curl counts the bytes of the request it has written; none
+// written means that nobody can have acted on it.
 Error transport_error(const Transfer& transfer, CURLcode code, std::int64_t body_bytes_max) {
   const std::string where = origin(transfer.request.url);
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED) {

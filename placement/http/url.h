@@ -16,8 +16,8 @@ using url::percent_encode;
 // names.
 [[nodiscard]] Result<std::string> check_base_url(std::string_view option, std::string_view url);
 
-// Where Keystone's version 3 answers: "/v3" is appended to an unversioned auth_url, and takes the
-// place of a "/v2.0".
+// The URL at which Keystone's version 3 answers: "/v3" is appended to an unversioned auth_url, and
+// takes the place of a "/v2.0".
 [[nodiscard]] Result<std::string> keystone_v3_url(std::string_view auth_url);
 
 }  // namespace reclaim::placement

@@ -38,7 +38,7 @@ struct RequestCounts {
   [[nodiscard]] std::uint64_t placement() const;
 };
 
-// What a login found: for `reclaim doctor` and for the log.
+// The outcome of a login, for `reclaim doctor` and for the log.
 struct LoginFacts {
   std::string endpoint;
   std::string microversion;

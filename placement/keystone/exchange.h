@@ -19,7 +19,7 @@
 
 namespace reclaim::placement {
 
-// What a request is for; the key of the request counters.
+// The purpose of a request; the key of the request counters.
 enum class RequestKind {
   token,          // Keystone
   versions,       // the service, without a token, once a process
@@ -42,7 +42,7 @@ inline constexpr int kRequestKinds = 14;
 enum class Method { get, put, post };
 [[nodiscard]] std::string_view to_string(Method method);
 
-// What a conversation wants sent. `path` is relative to the endpoint and already encoded.
+// A request that a conversation wants sent. `path` is relative to the endpoint and already encoded.
 struct ApiRequest {
   RequestKind kind = RequestKind::versions;
   std::string path;
@@ -52,7 +52,7 @@ struct ApiRequest {
   [[nodiscard]] bool writes() const { return method != Method::get; }
 };
 
-// What authorises requests, until `renew_at` or until the service says 401.
+// The session that authorises requests, until `renew_at` or until the service says 401.
 struct Session {
   std::string token;
   std::string endpoint;  // without trailing slash
@@ -62,7 +62,8 @@ struct Session {
   std::vector<std::string> roles = {};  // of the token, as Keystone names them
 };
 
-// What to do next. Exactly one of the on_...() functions answers each.
+// The steps of an exchange: each says what to do next. Exactly one of the on_...() functions
+// answers each.
 struct Send {
   RequestKind kind = RequestKind::versions;
   HttpRequest request;
@@ -148,9 +149,9 @@ class Exchange final {
   Backoff status_;
 };
 
-// What an answer's status means: 2xx is the answer itself, anything else an error in an operator's
+// Judges an answer by its status: 2xx is the answer itself, anything else an error in an operator's
 // words with the service's own detail and request id. A write answered 5xx is unknown: a proxy may
-// have given up on a request that went through. What is an error already is passed on.
+// have given up on a request that went through. An answer that is an error already is passed on.
 [[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, Result<HttpResponse> answer,
                                           const Service& service = kPlacement);
 

@@ -24,15 +24,15 @@ struct CatalogEndpoint {
 
 struct Token {
   std::string id;
-  // What Keystone says its life is, from issue to expiry. Both stamps are Keystone's, so our clocks
-  // need not agree.
+  // The token's life by Keystone's word, from issue to expiry. Both stamps are Keystone's, so our
+  // clocks need not agree.
   std::int64_t life_ms = 0;
   std::vector<CatalogEndpoint> catalog;
   std::vector<std::string> roles;
 };
 
-// What is wrong with the options, naming the option: an unknown auth_type, a missing password, two
-// scopes at once, an interface that is none.
+// Fails where the options cannot work, and names the option: an unknown auth_type, a missing
+// password, two scopes at once, an interface that is none.
 [[nodiscard]] Status check_options(const Options& options);
 
 // POST {auth_url}/v3/auth/tokens. Options must have passed check_options().

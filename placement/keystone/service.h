@@ -13,7 +13,7 @@ namespace reclaim::placement {
 
 struct Service {
   std::string_view name;  // in words
-  // What the header OpenStack-API-Version calls it; empty: it has no microversions.
+  // Its name in the header OpenStack-API-Version; empty: it has no microversions.
   std::string_view api;
   Microversion needed, wanted;
   std::string_view version_path;  // of its version document, relative to the endpoint

@@ -53,7 +53,8 @@ Status read_scope(const Value& token, Identity& identity) {
   return Ok{};
 }
 
-// By a trust, OAuth or an application credential somebody or something acts in the user's name.
+// True if somebody or something acts in the user's name, by a trust, OAuth or an application
+// credential.
 bool is_delegated(const Value& token) {
   if (json::find(token, "OS-TRUST:trust") != nullptr) return true;
   if (json::find(token, "OS-OAUTH1") != nullptr) return true;

@@ -1,4 +1,4 @@
-// What a caller's token may look like, and what Keystone says of it. Pure.
+// Checks the form of a caller's token, and reads Keystone's answer about it. Pure.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,8 @@ class TokenCache final {
   explicit TokenCache(Limits limits)
       : limits_(limits), good_(limits.good_max), refused_(limits.refused_max) {}
 
-  // What is known: an identity, a refusal, or nothing. `allow_expired` as the entry was put in.
+  // Answers what is known: an identity, a refusal, or nothing. `allow_expired` as the entry was put
+  // in.
   [[nodiscard]] std::optional<Result<Identity>> find(const std::string& key, bool allow_expired,
                                                      Now now);
   void put_good(const std::string& key, const SubjectToken& token, bool allow_expired, Now now);

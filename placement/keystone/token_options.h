@@ -1,4 +1,4 @@
-// How callers' tokens are validated, as a plain struct; config/ fills it in.
+// The options by which callers' tokens are validated, as a plain struct; config/ fills it in.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace reclaim::placement {
 
 struct TokenOptions {
-  // How we log in, TLS, limits of a request. Keystone's own endpoint is the catalog's of type
-  // identity, by valid_interfaces and region_name; endpoint_override comes before.
+  // Our login, TLS, limits of a request. Keystone's own endpoint is the catalog's of type identity,
+  // by valid_interfaces and region_name; endpoint_override comes before.
   Options session = [] {
     Options options;
     options.service_type = "identity";
@@ -24,7 +24,7 @@ struct TokenOptions {
     options.body_bytes_max = std::int64_t{1} * 1'024 * 1'024;
     return options;
   }();
-  // As keystonemiddleware has them.
+  // These three are options of keystonemiddleware's.
   std::int64_t cache_time_ms = 300'000;  // 0: every call asks Keystone
   std::vector<std::string> service_token_roles = {"service"};
   bool service_token_roles_required = true;
