@@ -14,7 +14,7 @@ class CallsOwed final {
  private:
   const bool before_;
 };
-// What a callback that is destroyed uncalled says.
+// Reports a callback that is destroyed uncalled: a debug build ends there if its call was owed.
 void left_uncalled() noexcept;
 
 }  // namespace reclaim

@@ -70,7 +70,8 @@ bool is_secret(unsigned mode, unsigned owner, unsigned group, unsigned own_user,
                unsigned own_group) {
   constexpr unsigned kGroupReads = 0040;
   if ((mode & 0077U) == 0) return true;
-  // Of root's own group others may be members, who are no service.
+  // A group that may read is right only for a file of root's, and only if it is the group of a
+  // service: root's own group may have members who are no service.
   return (mode & 0077U) == kGroupReads && owner == 0 && own_user != 0 && group == own_group;
 }
 

@@ -15,7 +15,7 @@ namespace reclaim::durable_file {
 // An open file and its path, for errors.
 class File final {
  public:
-  // As open(2), with O_CLOEXEC.
+  // Opens it as open(2) does, with O_CLOEXEC.
   static Result<File> open(const std::string& path, int flags, unsigned mode = 0640);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
@@ -36,7 +36,7 @@ class File final {
 // there is Errc::not_found.
 [[nodiscard]] Result<std::string> read_secret(const std::string& path);
 
-// Whether a file of that mode, owner and group is such a secret of the process's user and group.
+// True if a file of that mode, owner and group is such a secret of the process's user and group.
 [[nodiscard]] bool is_secret(unsigned mode, unsigned owner, unsigned group, unsigned own_user,
                              unsigned own_group);
 

@@ -38,7 +38,8 @@ namespace reclaim::field {
 template <typename T, typename Struct>
 concept Of = std::same_as<std::remove_const_t<T>, Struct>;
 
-// What a reader makes of a field that is absent or wrong. What is not read stays as it was.
+// The rule of a field: how a reader takes it where it is absent or wrong. A field that is not read
+// stays as it was.
 enum class Rule : std::uint8_t {
   required,  // both are errors
   younger,   // may be absent, as where the version before did not write it
@@ -79,7 +80,8 @@ class JsonWriter final {
   JsonWriter(rapidjson::Value& object, rapidjson::Document::AllocatorType& allocator)
       : object_(object), allocator_(allocator) {}
 
-  // Whether the next fields are to be told: a reader takes what is there.
+  // True if the next fields are to be told. This writer tells those that `written` says; a reader
+  // takes what is there.
   [[nodiscard]] static bool wants(bool written) { return written; }
 
   template <typename T>
@@ -301,7 +303,7 @@ class TextWriter final {
     pairs_.emplace_back(name, to_iso8601(at));
   }
   void percent(const char* name, double value);
-  // What follows from other fields, for people to read.
+  // Tells a text that follows from other fields, for people to read.
   void derived(const char* name, std::string_view value) { pairs_.emplace_back(name, value); }
 
  private:
@@ -406,7 +408,7 @@ template <typename Struct>
   return {pairs.begin(), pairs.end()};
 }
 
-// What cannot be wrong: every field is lenient.
+// Reads a struct that cannot be wrong: every field is lenient.
 template <typename Struct>
 [[nodiscard]] Struct from_texts(const Texts& texts) {
   Struct value;

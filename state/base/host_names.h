@@ -17,8 +17,8 @@ namespace reclaim {
   return same_ignoring_case(a, b);
 }
 
-// Whether `name` is the fully qualified one of `host`. What DNS calls a host may be another's name:
-// that of the machine which an alias means, or "localhost.localdomain".
+// True if `name` is the fully qualified one of `host`. The name that DNS gives to a host may be
+// another's: that of the machine which an alias means, or "localhost.localdomain".
 [[nodiscard]] inline bool is_full_name_of(std::string_view name, std::string_view host) {
   return name.size() > host.size() + 1 && name[host.size()] == '.' &&
          same_host(name.substr(0, host.size()), host);

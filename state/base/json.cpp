@@ -13,8 +13,8 @@ namespace {
 // of a wrap. Within four digits, and a text's size, nothing wraps; a double ends at e308.
 constexpr std::size_t kExponentDigitsMax = 4;
 
-// Where an exponent begins that is written with more digits than that; nothing: nowhere. The text
-// need not be JSON: the parser decides that afterwards.
+// The offset of an exponent that is written with more digits than that; nothing: there is none. The
+// text need not be JSON: the parser decides that afterwards.
 std::optional<std::size_t> find_long_exponent(std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -36,7 +36,7 @@ std::optional<std::size_t> find_long_exponent(std::string_view text) {
   return std::nullopt;
 }
 
-// What RapidJSON asserts on while it parses.
+// Thrown for what RapidJSON asserts on while it parses.
 struct AssertionFailed {
   const char* expression;
 };

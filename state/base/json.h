@@ -32,7 +32,7 @@ namespace reclaim::json {
 // A part of a JSON text, in the order of the text.
 enum class Token { object_begin, object_end, array_begin, array_end, key, string, number, literal };
 
-// What read() tells the parts of a text.
+// The listener that read() tells the parts of a text.
 class Parts {
  public:
   Parts() = default;

@@ -84,8 +84,8 @@ class NullLogger final : public Logger {
 // Bounded, printable excerpt of foreign bytes, for log lines: control characters become '.', and a
 // text longer than `bytes_max` ends in "...".
 [[nodiscard]] std::string printable_excerpt(std::string_view bytes, std::size_t bytes_max = 80);
-// The same between single quotes, which are escaped in it: the journal has such a text under an
-// operator's name, and where it ends is seen, whatever it says.
+// The excerpt between single quotes, which are escaped in it: the journal has such a text under an
+// operator's name, and its end is seen, whatever it says.
 [[nodiscard]] std::string quoted_excerpt(std::string_view bytes, std::size_t bytes_max);
 
 }  // namespace reclaim

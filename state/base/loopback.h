@@ -1,4 +1,4 @@
-// Whether a host, by the name that somebody gave it, is this one and no other: only names and
+// Tells whether a host, by the name that somebody gave it, is this one and no other: only names and
 // addresses that no resolver can turn into another host's. Pure; thread: any.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What OpenSSL's queue of errors says, in words. Thread: any; the queue is the calling thread's.
+// Puts OpenSSL's queue of errors into words. Thread: any; the queue is the calling thread's.
 #pragma once
 
 #include <openssl/err.h>

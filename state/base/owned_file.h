@@ -15,7 +15,7 @@ struct stat;
 
 namespace reclaim {
 
-// What is wanted, and how errors name it: "command /usr/bin/x: …".
+// The file that is wanted, and its name in errors: "command /usr/bin/x: …".
 struct WantedFile {
   std::string_view thing;
   std::string path;
@@ -35,7 +35,8 @@ struct OwnedFile {
 // may write, or has too many bytes.
 [[nodiscard]] Result<OwnedFile> open_owned_file(const WantedFile& wanted);
 
-// The same of anything that was looked at: whose it is and who may write it. `path` is its own.
+// Checks the owner of anything that was looked at, and that nobody else may write it. `path` is its
+// own.
 [[nodiscard]] Status check_owner(const WantedFile& wanted, const std::string& path,
                                  const struct stat& found);
 

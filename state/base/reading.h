@@ -20,7 +20,7 @@ template <typename From, typename To, typename Read>
   };
 }
 
-// For a caller who only wants to know whether it went well.
+// Calls `done` without the value, for a caller who only wants to know whether it went well.
 template <typename From>
 [[nodiscard]] Callback<From> without_value(Callback<Ok> done, std::string what = "") {
   return reading<From>(std::move(done), std::move(what), [](const From&) { return Ok{}; });

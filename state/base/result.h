@@ -91,7 +91,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> value_;
 };
 
-// For operations that yield nothing but success: `return Ok{};` or an Error.
+// The result of an operation that yields nothing but success: `return Ok{};` or an Error.
 using Status = Result<Ok>;
 
 }  // namespace reclaim

@@ -45,7 +45,7 @@ Result<spdlog::sink_ptr> open_file(const std::string& path) {
   }
 }
 
-// Whether standard error is the journal (systemd.exec(5), JOURNAL_STREAM): device and inode of the
+// True if standard error is the journal (systemd.exec(5), JOURNAL_STREAM): device and inode of the
 // stream that systemd has connected.
 bool is_journal() {
   const char* stream = std::getenv("JOURNAL_STREAM");
@@ -83,7 +83,7 @@ class SpdlogLogger final : public Logger {
   }
 
  private:
-  // Of the sinks there are. The journal has time and process already.
+  // Sets the pattern of the sinks there are. The journal has time and process already.
   void set_pattern() {
     const bool bare = options_.json || to_journal_;
     logger_->set_pattern(bare ? "%v" : "%Y-%m-%d %H:%M:%S.%e%z %P %v");

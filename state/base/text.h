@@ -29,7 +29,7 @@ namespace reclaim {
   return is_digit(c) || is_letter(c);
 }
 
-// Of ASCII: of a terminal's and of lists no name or path has one.
+// True for a control character of ASCII. No name or path has one.
 [[nodiscard]] constexpr bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }

@@ -16,7 +16,7 @@ namespace reclaim {
 // An id: letters, digits and "-_.:" stay, every other byte becomes \xNN.
 [[nodiscard]] std::string visible_id(std::string_view text);
 
-// Whether it ends a line, or is a control or a mark of reading direction.
+// True if the character ends a line, or is a control or a mark of reading direction.
 [[nodiscard]] bool is_obeyed(char32_t code);
 
 }  // namespace reclaim
