@@ -53,13 +53,13 @@ struct Arq {
   std::string created_at, updated_at;  // as told
   WallMs heard_at;                     // by us, last
 
-  // What the book of its host remembers beside what was told (handlers/arq/book.h).
+  // The fields that the book of its host remembers beside what was told (handlers/arq/book.h).
   WallMs held_at;       // when it was first heard to bind a device; 0: never
   bool listed = false;  // Cyborg's API has listed it: that it no longer does says something
   bool allocation_seen = false;  // Placement had an allocation on its device while it was bound
   bool released = false;         // it binds nothing any more, whatever Cyborg still says of it
 
-  // Whether somebody may be using a device through it: everything between the start of its binding
+  // True if somebody may be using a device through it: everything between the start of its binding
   // and the end of its unbinding, failed or not.
   [[nodiscard]] bool holds_device() const {
     return state == ArqState::bind_started || state == ArqState::bound ||

@@ -7,8 +7,8 @@
 
 namespace reclaim {
 
-// Which one it is: the step, its place in the plan and the cleaning that it belongs to. What an
-// approval names, so that it is of no other. Pure; thread: any.
+// The id of the hold at which the record is: the step, its place in the plan and the cleaning that
+// it belongs to. An approval names the id, so that it is of no other hold. Pure; thread: any.
 [[nodiscard]] std::string hold_id(const Record& record);
 
 }  // namespace reclaim

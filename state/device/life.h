@@ -1,4 +1,4 @@
-// What a notification tells of an instance's life on one host. Pure; thread: any.
+// The turns of an instance's life on one host, as a notification tells them. Pure; thread: any.
 #pragma once
 
 #include <cstdint>

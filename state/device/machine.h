@@ -145,7 +145,7 @@ struct Row {
 [[nodiscard]] std::string_view to_string(DeviceState state);
 [[nodiscard]] std::string_view to_string(Stage stage);
 [[nodiscard]] std::string_view to_string(Trigger trigger);
-// Whether what a journal names `trigger` ends a cleaning well: with `reserved = 0`, or with its
+// True if the trigger that a journal names ends a cleaning well: with `reserved = 0`, or with its
 // device handed over to Cyborg's agent.
 [[nodiscard]] bool ends_well(std::string_view trigger);
 [[nodiscard]] std::string_view to_string(EffectKind effect);

@@ -53,7 +53,7 @@ std::string style_of(const Row& row, MachineView view) {
   const bool waits =
       row.on == T::guards_wait || row.on == T::placement_changed || row.on == T::release_withheld;
   if (waits) style += ", style=dashed";
-  // What leads back does not say what stands above.
+  // An edge that leads back does not say what stands above.
   if (row.to < row.from) style += ", constraint=false";
   return style;
 }

@@ -14,7 +14,8 @@ namespace reclaim {
 inline constexpr std::size_t kNamedStepsMax = 16;
 inline constexpr std::size_t kNamedArgsBytesMax = 4'096;  // of one step, as JSON
 inline constexpr std::size_t kNamedStepsBytesMax = 32'768;
-// Of all of them in a plan, each with what is configured: it has to fit into a record.
+// The limit of all named steps in a plan, each with what is configured: they have to fit into a
+// record.
 inline constexpr std::size_t kNamedPlanBytesMax = 49'152;
 
 // Out of {"clean_steps": [{"interface": "card", "step": "reflash", "args": {…}}]}, as Ironic's API
@@ -22,9 +23,9 @@ inline constexpr std::size_t kNamedPlanBytesMax = 49'152;
 // given. Errc::invalid or Errc::limit names the element.
 [[nodiscard]] Result<std::vector<CleanStep>> parse_named_steps(std::string_view json_text);
 
-// Whether `offered` (Record::steps_offered) has each of them, and its arguments are what the step's
-// order_args accept, which stand there as its args. Errc::invalid names the first that is not
-// there, and what there is.
+// Checks that `offered` (Record::steps_offered) has each of the named steps, and that the step's
+// order_args, which stand there as its args, accept the arguments given. Errc::invalid names the
+// first that is not there, and what there is.
 [[nodiscard]] Status check_named_steps(const std::vector<CleanStep>& named,
                                        const std::vector<CleanStep>& offered);
 

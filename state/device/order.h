@@ -33,8 +33,8 @@ enum class OrderKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(OrderKind kind);
 
-// What becomes of a drive that is retired: NIST SP 800-88r1's "media destination" (appendix G), and
-// its destruction.
+// The purposes of a retirement: NIST SP 800-88r1's "media destination" of the drive (appendix G),
+// and its destruction.
 inline constexpr std::array<std::string_view, 4> kRetirePurposes{"destroyed", "returned-to-vendor",
                                                                  "recycled", "reused"};
 
@@ -46,23 +46,23 @@ struct Order {
   std::string request_id;
   WallMs issued_at;
   std::string nonce;
-  // Of all else and the host (state/certificate/order_seal.h); empty: not authenticated.
+  // The code of all else and the host (state/certificate/order_seal.h); empty: not authenticated.
   std::string mac;
-  // Of `enrol`: the drive that it accepts, and no other. Its serial, empty where none can be read
-  // yet, and what stays with its hardware (nvme::encode_hardware).
+  // The drive that `enrol` accepts, and no other: its serial, empty where none can be read yet, and
+  // the identity of its hardware (nvme::encode_hardware).
   std::string serial;
   std::string hardware;
   std::string reason;  // of `disown`, `retire` and `pause`: why, in an operator's words
-  // Of `clean`: the steps that an operator names, which are run first (encode_plan). Empty: none.
+  // The steps of `clean` that an operator names, which are run first (encode_plan). Empty: none.
   std::string steps;
   std::string hold;  // of `unhold`: which one it approves (state/device/hold.h)
-  // Of `retire`: what becomes of the drive, one of kRetirePurposes.
+  // The purpose of `retire`: what becomes of the drive, one of kRetirePurposes.
   std::string purpose = {};
   WallMs until = {};  // of `pause`; 0: none
   friend bool operator==(const Order&, const Order&) = default;
 };
 
-// As long as a request id, or a name, may be.
+// The limit of a request id, and of a name.
 inline constexpr std::size_t kOrderWordBytesMax = 200;
 
 [[nodiscard]] inline bool has_request_id(const Order& order) {
@@ -75,9 +75,9 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
 // Nothing: this version does not know it.
 [[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
 
-// What no stranger may say: which drive is the right one, that a plan goes on behind a hold, that a
-// device is to be let go or retired, which of an operator's commands are run with which arguments,
-// or that a host cleans nothing for a while, or does again.
+// True if the order says what no stranger may: which drive is the right one, that a plan goes on
+// behind a hold, that a device is to be let go or retired, which of an operator's commands are run
+// with which arguments, or that a host cleans nothing for a while, or does again.
 [[nodiscard]] inline bool accepts_something(const Order& order) {
   const auto kind = kind_of(order);
   return kind == OrderKind::enrol || kind == OrderKind::unhold || kind == OrderKind::disown ||
@@ -85,13 +85,14 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
          (kind == OrderKind::clean && !order.steps.empty());
 }
 
-// As the stream has it. An order may be written by hand: absent fields are empty.
+// The fields of an order in the stream, and back. An order may be written by hand: absent fields
+// are empty.
 [[nodiscard]] std::map<std::string, std::string> order_fields(const Order& order);
 [[nodiscard]] Order order_from_fields(const std::string& id,
                                       const std::map<std::string, std::string>& fields);
 
-// When the stream's entry was written, as Redis's clock tells: its id begins with that; 0: it does
-// not.
+// The time at which the stream's entry was written, as Redis's clock tells: its id begins with
+// that; 0: it does not.
 [[nodiscard]] std::int64_t written_at_ms(std::string_view stream_id);
 
 }  // namespace reclaim

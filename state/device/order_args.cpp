@@ -62,7 +62,7 @@ Status check_texts(const rapidjson::Value& list) {
   return Ok{};
 }
 
-// Of one argument: as check_order_args() for all.
+// Checks the rule of one argument, as check_order_args() does all.
 Status check_rule(const rapidjson::Value& rule) {
   if (rule.IsString()) return check_pattern(text_of(rule));
   if (rule.IsArray()) return check_texts(rule);

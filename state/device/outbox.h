@@ -16,8 +16,8 @@
 
 namespace reclaim {
 
-// As it is stored: `event`, `priority`, `message` and `mac`. Others may write there: what a worker
-// posted is told by its seal (state/certificate/outbox_seal.h).
+// An entry as it is stored: `event`, `priority`, `message` and `mac`. Others may write there: what
+// a worker posted is told by its seal (state/certificate/outbox_seal.h).
 struct OutboxEntry {
   std::string id;  // the stream's
   Fields fields;

@@ -14,7 +14,7 @@ constexpr auto kFlows = enum_names<Flow::cyborg>("nova", "cyborg");
 constexpr auto kStarts = enum_names<CleanStart::ordered>("automatic", "awaited", "ordered");
 constexpr auto kSources = enum_names<InstanceSource::arq>("not_seen", "allocation", "arq");
 
-// What was written together is read together.
+// Checks that the fields fit each other: what was written together is read together.
 void check(field::TextReader& reader, const Fields& fields, const Record& record) {
   if (reader.problem()) return;
   if (const std::string& state = fields.at("device_state");

@@ -31,15 +31,15 @@ enum class Flow : std::uint8_t { nova, cyborg };
 [[nodiscard]] std::string_view to_string(Flow flow);
 [[nodiscard]] Result<Flow> parse_flow(std::string_view text);
 
-// How it is known whose tenancy it is, or was last. No notification of Nova's names a device, so
-// that an instance is never taken from one.
+// The source by which it is known whose tenancy it is, or was last. No notification of Nova's names
+// a device, so that an instance is never taken from one.
 enum class InstanceSource : std::uint8_t {
   not_seen,    // nobody was seen to have it
   allocation,  // Placement showed the instance as the provider's consumer
   arq,         // an accelerator request bound it for the instance, and Placement showed nobody
 };
 
-// Who begins the cleaning of the device.
+// The one who begins the cleaning of the device.
 enum class CleanStart : std::uint8_t {
   automatic,  // Reclaim, as soon as nothing forbids it
   awaited,    // an operator, who has not said so yet ([clean] automated, device_spec's clean)
@@ -74,8 +74,8 @@ inline constexpr std::string_view kTypeUnknown = "PCI";
 
 using Fields = std::map<std::string, std::string>;
 
-// What the last look found at an address, whatever is recorded of it: a drive may have been put
-// there since. Shown, and what an operator's `enrol` names; nothing rests on it.
+// The drive that the last look found at an address, whatever is recorded of it: a drive may have
+// been put there since. It is shown, and an operator's `enrol` names it; nothing rests on it.
 struct FoundDrive {
   std::string serial;  // empty: no drive answers, or it cannot be read where it stands
   std::string model;
@@ -101,24 +101,24 @@ struct Gap {
   friend bool operator==(const Gap&, const Gap&) = default;
 };
 
-// How many instances are heard of at a time, of one host and of one device.
+// The limit of instances that are heard of at a time, of one host and of one device.
 inline constexpr std::size_t kHeardMax = 64;
 
-// How `waiting_for` ends where nothing tells an operator's hold from a tenancy that nobody saw: his
-// order to clean ends the doubt.
+// The end of `waiting_for` where nothing tells an operator's hold from a tenancy that nobody saw:
+// his order to clean ends the doubt.
 inline constexpr std::string_view kCleanInDoubt = ", `reclaim device clean` it";
 
-// How the reason begins for which a retired drive is erased and not returned.
+// The beginning of the reason for which a retired drive is erased and not returned.
 inline constexpr std::string_view kRetired = "retired: ";
 
 struct Record {
-  // Who it is.
+  // The device's identity.
   std::string host;
   PciAddress address;
   std::string uuid;  // device_uuid(host, address)
   Flow flow = Flow::nova;
-  // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*) or in those of the entry
-  // that lists it.
+  // The device's type, in Cyborg's words (cyborg/common/constants.py DEVICE_*) or in those of the
+  // entry that lists it.
   std::string type = std::string(kTypeNvme);
   // No drive, and cleaned by the steps of its plan ([devices] device_spec).
   bool by_steps = false;
@@ -131,13 +131,13 @@ struct Record {
   std::string serial;  // as recorded when first seen; a change is an error until enrolled
   std::string firmware;
   std::uint64_t capacity_bytes = 0;
-  // What stays with its hardware (nvme::encode_hardware), and the boot of the host in which the
+  // The identity of its hardware (nvme::encode_hardware), and the boot of the host in which the
   // drive at the address was last known to be this one. Empty: not known.
   std::string hardware;
   std::string boot_id;
   FoundDrive found;
-  // Of a network card, as its driver told last; it is not known while a guest has the card. Empty:
-  // not known.
+  // The address of a network card, as its driver told last; it is not known while a guest has the
+  // card. Empty: not known.
   std::string mac;
   // The roles that the operator gave it: of its device_spec entry, a pair's as "key=value". Opaque.
   std::vector<std::string> tags;
@@ -145,13 +145,13 @@ struct Record {
   // the admission while it is cleaned.
   std::vector<std::string> policies;
 
-  // Where it stands in Placement.
+  // The device's place in Placement.
   std::string provider;  // UUID
   std::string provider_name;
   std::string resource_class;
   Rest rest;
 
-  // Where it stands in its life. Every persisted change raises the epoch; an answer that has
+  // The device's place in its life. Every persisted change raises the epoch; an answer that has
   // another epoch than the record's is dropped.
   Stage stage = Stage::available;
   std::uint64_t epoch = 0;
@@ -180,15 +180,15 @@ struct Record {
   std::string project;  // of the consumer, as Placement says; empty: not told, and the next
   std::string user;
   std::string request_id;  // of the order that led here
-  // Of a tenancy that was not seen: when it was, and the UUIDs of the instances whose life on this
+  // A tenancy that was not seen: when it was, and the UUIDs of the instances whose life on this
   // host the notifications put within that time. Whether one of them had the device is not proven,
   // and nothing rests on it.
   Gap unseen;
   std::vector<std::string> heard;
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
   std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
-  // What the ARQ's attach handle, or else the configuration, said of libvirt's managed mode when
-  // the tenancy began.
+  // Libvirt's managed mode when the tenancy began, as the ARQ's attach handle, or else the
+  // configuration, said.
   bool managed = true;
   // Cyborg's scheduling switch: "enabled", "maintaining", or empty where Cyborg was not asked. One
   // that is maintaining is never un-reserved.
@@ -199,8 +199,9 @@ struct Record {
   // The cleaning under way or last done.
   CleanStart clean_start = CleanStart::automatic;
   std::vector<CleanStep> plan;  // locked in at admission
-  // What an operator may name for it, as the last survey found: empty where no device_spec entry
-  // matches it. And what one has named for the cleaning to come or under way, in his order.
+  // The steps that an operator may name for it, as the last survey found: empty where no
+  // device_spec entry matches it. And those that one has named for the cleaning to come or under
+  // way, in his order.
   std::vector<CleanStep> steps_offered;
   std::vector<CleanStep> steps_ordered;
   std::uint32_t step_index = 0;  // of the plan's step under way, while preparing
@@ -208,7 +209,8 @@ struct Record {
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
   std::string progress_message;  // of an operator's own step: printable, at most some 200 bytes
-  // When the cleaning under way or last done reached each of its stages (state/device/timeline.h).
+  // The times at which the cleaning under way or last done reached each of its stages
+  // (state/device/timeline.h).
   std::vector<StageMark> timeline;
   // Erases begun, or plans of a device that is no drive done to their end, since the last release
   // or an operator's word; bounded.
@@ -223,7 +225,8 @@ struct Record {
   std::string evidence;      // JSON of nvme::EraseEvidence
   std::string verification;  // JSON of nvme::VerifyReport
   WallMs verified_at;
-  // Of the provider, that the PUT of the release asked for last was to be made at; -1: not known.
+  // The generation of the provider that the PUT of the release asked for last was to be made at;
+  // -1: not known.
   std::int64_t release_generation = -1;
   std::string findings;  // JSON object: of each clean step that was run, what it found and reset
   // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared
@@ -303,7 +306,7 @@ struct Certificate {
   std::string tool_version;
 
   [[nodiscard]] bool returned() const { return not_returned.empty(); }
-  // When what it tells of had come to its end.
+  // The time at which what it tells of had come to its end.
   [[nodiscard]] WallMs ended_at() const { return returned() ? released_at : verified_at; }
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };

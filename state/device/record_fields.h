@@ -1,4 +1,4 @@
-// What a record tells of itself (state/base/fields.h): for what writes it, reads it, and shows it.
+// Names the fields of a record (state/base/fields.h): for what writes it, reads it, and shows it.
 #pragma once
 
 #include "state/base/fields.h"

@@ -59,7 +59,7 @@ void take_facts(Record& record, const Facts& facts) {
   if (facts.host_writes) record.certified_host_writes = facts.host_writes;
 }
 
-// What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
+// The `clean_step` that operators see in each stage of the fixed frame (design "clean step").
 std::string clean_step_of(const Record& record) {
   switch (record.stage) {
     case Stage::guarding:
@@ -190,7 +190,7 @@ void enter_error(Record& record, const Row& row, const Facts& facts, WallMs now)
   }
 }
 
-// What a stage's entry means for the record, beyond the stage itself.
+// Changes the record as the entry into its stage asks, beyond the stage itself.
 void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallMs now) {
   const Trigger on = row.on;
   switch (record.stage) {
@@ -313,8 +313,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.stage_since = now;
     note_stage(next.timeline, row->to, now);
   }
-  // What was begun on the drive of another provider, or before another tenancy, is not our erasure
-  // of what is on it now; and a device on offer may have had a tenant whom nobody saw.
+  // An erase that was begun on the drive of another provider, or before another tenancy, is not our
+  // erasure of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
   const bool somebody_may_have_had_it =
       begins_tenancy(event.trigger) || event.trigger == Trigger::reserved_dropped;
@@ -364,7 +364,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
 }
 
 Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
-  // What Placement does not know yet nobody can have been given, and nothing was begun with it.
+  // Nobody can have been given a device that Placement does not know yet, and nothing was begun
+  // with it.
   if (record.flow == Flow::cyborg && record.stage == Stage::pending_cleaning &&
       record.provider.empty()) {
     return Trigger::restarted_resume;
@@ -389,7 +390,7 @@ bool same_but_progress(const Record& stored, Record ours) {
   ours.progress_percent = stored.progress_percent;
   ours.progress_eta_s = stored.progress_eta_s;
   ours.progress_message = stored.progress_message;
-  // Not all that a record has is stored.
+  // A record has more than is stored, so the stored forms are compared as well.
   return stored == ours || encode_record(stored) == encode_record(ours);
 }
 

@@ -12,8 +12,8 @@
 
 namespace reclaim {
 
-// What an event brings along; each trigger fills what it has. A member that is present replaces the
-// record's.
+// The facts that an event brings along; each trigger fills what it has. A member that is present
+// replaces the record's.
 struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
   bool by_proven_order = false;  // of an authenticated order, and no copy of one
@@ -102,7 +102,7 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 // though the wall clock were set back. What became dirty later has a later date.
 [[nodiscard]] WallMs erased_at(const Record& record);
 
-// Whether both are the same state of the device. Progress is written outside the epoch, so that it
+// True if both are the same state of the device. Progress is written outside the epoch, so that it
 // may have come over a record of ours.
 [[nodiscard]] bool same_but_progress(const Record& stored, Record ours);
 

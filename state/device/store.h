@@ -55,7 +55,7 @@ struct Kick {
   std::string mac = {};      // of a command (state/certificate/kick_seal.h)
 };
 
-// What a worker says of itself under reclaim:{HOST}:alive, for as long as it goes on saying it.
+// A worker's word of itself under reclaim:{HOST}:alive, for as long as it goes on saying it.
 struct HostInfo {
   std::string host;
   WallMs heartbeat_at;  // 0: its word has expired, or cannot be read; only the name is known
@@ -84,8 +84,8 @@ struct LockToken {
   std::uint64_t token = 0;
 };
 
-// Of an error of reading what a host has stored: it says what is there, which that host's login
-// wrote, and nothing of Redis or of other hosts.
+// True if an error of reading what a host has stored tells of what is there, which that host's
+// login wrote, and nothing of Redis or of other hosts.
 [[nodiscard]] constexpr bool is_of_what_is_stored(const Error& error) {
   return error.code == Errc::failed || error.code == Errc::invalid;
 }
@@ -144,8 +144,9 @@ class Store {
                            Callback<std::vector<Order>> done) = 0;
   // Orders that were taken and not answered, by id and request id: a worker ended meanwhile.
   virtual void orders_left(const std::string& host, Callback<std::vector<Order>> done) = 0;
-  // What became of an order, for whom it was issued by to read within the hour: empty for taken,
-  // else why not. One whose request id cannot name a key (has_request_id) is only settled.
+  // Answers an order, for its issuer to read within the hour: `refusal` is empty where it was
+  // taken, else the reason. One whose request id cannot name a key (has_request_id) is only
+  // settled.
   virtual void answer_order(const std::string& host, const Order& order, const std::string& refusal,
                             Callback<Ok> done) = 0;
 
@@ -157,7 +158,7 @@ class Store {
   // Those who go by this name (state/base/host_names.h); none: no host ever announced itself under
   // it. Costs as much in a fleet of any size.
   virtual void hosts_called(const std::string& name, Callback<std::vector<std::string>> done) = 0;
-  // How many of them there are.
+  // Counts the hosts that ever announced themselves.
   virtual void count_hosts(Callback<std::size_t> done) = 0;
 
   // The ARQs of a host, as far as they were heard of. One that cannot be decoded is left out, with

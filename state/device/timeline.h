@@ -1,4 +1,5 @@
-// When a cleaning reached each of its stages: for its certificate, and to show where time goes.
+// The times at which a cleaning reached its stages: for its certificate, and to show where time
+// goes.
 #pragma once
 
 #include <string>

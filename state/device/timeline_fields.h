@@ -1,4 +1,4 @@
-// What a mark of the timeline tells of itself (state/base/fields.h).
+// Names the fields of a mark of the timeline (state/base/fields.h).
 #pragma once
 
 #include "state/base/fields.h"

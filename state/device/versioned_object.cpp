@@ -20,7 +20,7 @@ VersionedObject open_versioned_object(const rapidjson::Value& value) {
   const rapidjson::Value* data = nullptr;
   for (const auto& member : value.GetObject()) {
     const std::string_view key(member.name.GetString(), member.name.GetStringLength());
-    // Where a member stands twice the first one counts, as everywhere.
+    // The first one counts where a member stands twice, as everywhere.
     const auto take = [&](std::string_view end, const rapidjson::Value*& to) {
       if (to == nullptr && key.size() > end.size() && key.ends_with(end)) to = &member.value;
     };

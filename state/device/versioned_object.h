@@ -1,5 +1,5 @@
-// What oslo.versionedobjects writes of an object: {"NS_object.name": …, "NS_object.version": …,
-// "NS_object.data": {…}} in whatever namespace. Pure; thread: any.
+// Reads what oslo.versionedobjects writes of an object: {"NS_object.name": …, "NS_object.version":
+// …, "NS_object.data": {…}} in whatever namespace. Pure; thread: any.
 #pragma once
 
 #include <string>
