@@ -31,8 +31,9 @@ Result<AuditEvent> parse_event(std::string_view text) {
   return Error{Errc::invalid, fmt::format("'{}' is not known", text)};
 }
 
-// Of a tenancy whose begin the chain does not have, as where a new chain began in its middle, the
-// end alone tells. One that runs may end under another name: a migration's, before its instance's.
+// Adds the begin of each tenancy whose begin the chain does not have, as where a new chain began in
+// its middle: its end alone tells of it. One that runs may end under another name: a migration's,
+// before its instance's.
 std::vector<DriveEvent> with_begins(const std::vector<DriveEvent>& events) {
   std::vector<DriveEvent> whole;
   whole.reserve(events.size());
@@ -49,14 +50,15 @@ std::vector<DriveEvent> with_begins(const std::vector<DriveEvent>& events) {
   return whole;
 }
 
-// Where among what the chain tells of a drive an erasure belongs that comes after all of it. A
-// certificate may be sealed after the next tenancy was seen: it belongs to the one that it names.
+// The place of an erasure among what the chain tells of a drive before it. A certificate may be
+// sealed after the next tenancy was seen: it belongs to the one that it names.
 std::size_t place_of(const DriveEvent& erasure, const std::vector<DriveEvent>& before) {
   std::optional<std::size_t> named;
   for (std::size_t i = before.size(); i > 0 && !erasure.instance.empty(); --i) {
     const DriveEvent& each = before[i - 1];
     if (each.kind != DriveEvent::Kind::tenancy || each.instance != erasure.instance) continue;
-    // Of several, the last one before it; where the clock was set back, the last one.
+    // The instance may have had several tenancies: the last one before the erasure counts. Where
+    // the clock was set back, it is the last one of all.
     if (!named || each.at <= erasure.at) named = i;
     if (each.at <= erasure.at) break;
   }
@@ -81,7 +83,7 @@ std::vector<DriveEvent> with_erasures_in_place(std::vector<DriveEvent> events) {
   return placed;
 }
 
-// What happened to each drive, in order.
+// The events of each drive, in order.
 std::map<std::string, std::vector<DriveEvent>> by_drive(const std::vector<DriveEvent>& events) {
   std::map<std::string, std::vector<DriveEvent>> drives;
   for (const DriveEvent& event : events) drives[event.drive].push_back(event);
@@ -89,7 +91,7 @@ std::map<std::string, std::vector<DriveEvent>> by_drive(const std::vector<DriveE
   return drives;
 }
 
-// What the chains, by their places, tell of one serial.
+// The events that the chains, by their places, tell of one serial.
 using OfChains = std::map<std::size_t, std::vector<DriveEvent>>;
 
 std::set<std::string> models_of(const std::vector<DriveEvent>& events) {
@@ -105,7 +107,7 @@ struct Placed {
   std::size_t chain;
   const DriveEvent* event;
 };
-// By the clocks, and each chain in its own order, of what may be of the model.
+// The events of what may be of the model, by the clocks, and each chain in its own order.
 std::vector<Placed> by_time(const OfChains& of_chains, const std::string& model) {
   std::vector<Placed> all;
   for (const auto& [chain, events] : of_chains) {
@@ -198,7 +200,8 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
         continue;
       }
       if (event.kind == DriveEvent::Kind::tenancy) {
-        // The same one, seen once more: after a restart, or come back before anything was done.
+        // It is the same tenancy, seen once more: after a restart, or come back before anything was
+        // done.
         const bool same = open != nullptr && open->instance == event.instance &&
                           (!ended || !event.instance.empty());
         if (open != nullptr && !same) missing.push_back(MissingErasure{*open, event});
@@ -262,7 +265,7 @@ std::vector<UnerasedMove> find_unerased_moves(const std::vector<DriveEvents>& ch
     it.missing.is_proven = false;
     moves.push_back(std::move(it));
   }
-  // What may be of several models was found with each, and what is proven twice.
+  // A move of what may be of several models was found with each, and a proven one twice.
   std::stable_sort(moves.begin(), moves.end(),
                    [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
   moves.erase(std::unique(moves.begin(), moves.end(),

@@ -81,15 +81,15 @@ struct MissingErasure {
 [[nodiscard]] std::vector<MissingErasure> find_missing_erasures(
     const std::vector<DriveEvent>& events);
 
-// What one chain tells of its drives. Whoever may write its folder adds what no known key signed:
-// that can add to what is missing, and hides nothing.
+// The events that one chain tells of its drives. Whoever may write its folder adds what no known
+// key signed: that can add to what is missing, and hides nothing.
 struct DriveEvents {
   std::vector<DriveEvent> proven;
   std::vector<DriveEvent> with_unproven;  // those and what is not proven; empty: there is none
 };
 [[nodiscard]] std::vector<MissingErasure> find_missing_erasures(const DriveEvents& events);
 
-// The same between two hosts, of a drive that was moved.
+// A missing erasure between two hosts, of a drive that was moved.
 struct UnerasedMove {
   std::size_t from = 0;  // which chain has the tenancy
   std::size_t to = 0;    // and which the next one

@@ -21,13 +21,13 @@
 
 namespace reclaim {
 
-// Of the cleaning under way: what its release will rest on. A record in Redis says the same, and is
+// The cleaning under way: what its release will rest on. A record in Redis says the same, and is
 // not believed without it.
 struct CleaningOnLedger {
   std::string nonce;            // the record's cleaning_nonce; empty: no erase was begun
   std::string baseline_digest;  // of the record's baseline; empty: its erase is not to be adopted
   std::string findings;         // JSON: of each clean step, as the record has them
-  // How far its zeroing has come (nvme/erase/zero_mark.h); empty: not told, or it is not to go on.
+  // The progress of its zeroing (nvme/erase/zero_mark.h); empty: not told, or it is not to go on.
   std::string zero_mark = {};
   friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
 };
@@ -67,15 +67,15 @@ struct LedgerEntry {
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
-  // As in Record.
+  // Both mean what they do in Record.
   std::string hardware;
   std::string boot_id;
   // The boot in which its address was first seen, dirty already, whatever drive stood there; empty:
   // not known, or clean since.
   std::string first_boot_id = {};
   WallMs dirty_since;
-  // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
-  // its record were lost. Empty before the first one.
+  // The last release: what lets an operator's hold, and a drive as it should be, be told though its
+  // record were lost. Empty before the first one.
   std::string enrolment;
   std::string certificate_id;
   WallMs certificate_at;
@@ -93,17 +93,18 @@ struct LedgerEntry {
   // for until the certificate is kept; or of an erasure that is not given back, until the next
   // cleaning. Only this text is ever sealed.
   std::string certificate_pending;
-  // Of the provider, that the PUT of that release was to be made at; -1: not known.
+  // The generation of the provider that the PUT of that release was to be made at; -1: not known.
   std::int64_t release_generation = -1;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
-// Of the drive that an entry speaks of: the one an operator enrolled, else the one last seen.
+// The serial of the drive that an entry speaks of: the one an operator enrolled, else the one last
+// seen.
 [[nodiscard]] inline const std::string& serial_of(const LedgerEntry& entry) {
   return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
 }
 
-// Whether its dirt is of after the release at that time, which has nothing to say about it then.
+// True if its dirt is of after the release at that time, which has nothing to say about it then.
 [[nodiscard]] inline bool is_dirty_since(const LedgerEntry& entry, WallMs released_at) {
   return entry.dirty && entry.dirty_since > released_at;
 }

@@ -25,7 +25,7 @@ std::string checksum(std::string_view bytes) {
 
 }  // namespace
 
-// What is in a line.
+// A line: an address, and what is remembered of it.
 struct Line {
   PciAddress address;
   LedgerEntry entry;

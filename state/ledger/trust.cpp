@@ -76,7 +76,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   record.erase_begun = (record.erase_begun || has_ended_zeroing(known, record)) &&
                        knows_erase(known, record, digest);
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
-  // Of an older record it was for an earlier cleaning that an operator gave his word.
+  // The operator's word in an older record was for an earlier cleaning.
   if (known == nullptr || record.epoch < known->epoch) {
     record.clean_start = CleanStart::automatic;
     record.steps_ordered.clear();

@@ -1,5 +1,5 @@
-// What a record found at the start is good for. Redis may show an earlier record of ours; the
-// ledger, a file of this host, knows better. Pure.
+// Judges what a record found at the start is good for. Redis may show an earlier record of ours;
+// the ledger, a file of this host, knows better. Pure.
 #pragma once
 
 #include <functional>
@@ -12,30 +12,30 @@
 
 namespace reclaim {
 
-// Whether what is in Redis was written by this host's workers, as the late write of one that
-// died, and leaves room for a later epoch: then it can be written over in one step.
+// True if what is in Redis was written by this host's workers, as the late write of one that died,
+// and leaves room for a later epoch: then it can be written over in one step.
 [[nodiscard]] bool is_of_this_host(const Record& stored);
 
-// Whether `known` tells of the erase that `record` says was begun: its nonce, the digest of its
+// True if `known` tells of the erase that `record` says was begun: its nonce, the digest of its
 // baseline (`digest` makes one), and no dirt since. One that it does not is of an earlier life: the
 // device was released or on offer since, or somebody put the record back. Another tenant's data may
 // be on the drive.
 [[nodiscard]] bool knows_erase(const LedgerEntry* known, const Record& record,
                                const std::function<std::string(const std::string&)>& digest);
 
-// What the zeroing that `record` says was begun told last of how far it is, for it to go on from;
-// empty: `known` does not tell of this erase, or of nothing that was zeroed.
+// The mark from which the zeroing that `record` says was begun goes on: how far it had come when it
+// told last. Empty: `known` does not tell of this erase, or of nothing that was zeroed.
 [[nodiscard]] std::string mark_of_zeroing(
     const LedgerEntry* known, const Record& record,
     const std::function<std::string(const std::string&)>& digest);
 
-// Whether an operator has disowned the device since `record` was written, and it is not ours since:
+// True if an operator has disowned the device since `record` was written, and it is not ours since:
 // the line of `known` says nothing of it any more but an epoch. Somebody put the record back, or
 // Redis lost what came after it.
 [[nodiscard]] bool is_disowned_since(const LedgerEntry* known, const Record& record);
 
-// For a record that is lost or older than the ledger, which remembers its device in error: only an
-// operator ends that.
+// Puts a record in error again that is lost or older than the ledger, which remembers its device in
+// error: only an operator ends that.
 void be_in_error_again(Record& record);
 
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
@@ -48,7 +48,7 @@ void be_in_error_again(Record& record);
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
 
-// What an operator said of the drive when he retired it, by the line of its address or of one that
+// An operator's words about the drive when he retired it, by the line of its address or of one that
 // it was moved from. Empty: nobody has, or an operator has enrolled it since.
 [[nodiscard]] std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries,
                                         const Record& record);
