@@ -86,7 +86,7 @@ Error damaged(const std::string& folder, const std::string& name, std::string_vi
                            folder, name, what)};
 }
 
-// What the next certificate is chained to.
+// The end of the chain, to which the next certificate is chained.
 struct End {
   std::uint64_t sequence = 0;
   std::string sha256{kNoPrevious};
@@ -135,7 +135,7 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   return end;
 }
 
-// What check_chain has seen so far.
+// The walk of check_chain() over the files, with what it has seen so far.
 class Walk final {
  public:
   // `head`: as it was before the folder was listed, so that what it names is among the files.
@@ -190,7 +190,7 @@ class Walk final {
   }
 
  private:
-  // Whether the head has moved on to the last entry that was listed, or beyond. It is written a
+  // True if the head has moved on to the last entry that was listed, or beyond. It is written a
   // moment after its entry.
   [[nodiscard]] bool has_grown() const {
     constexpr int kLooks = 50;
@@ -206,7 +206,7 @@ class Walk final {
     return false;
   }
 
-  // Whether it has the place that its name says.
+  // True if the file has the place that its name says; complains if not.
   bool place(const ChainFile& file) {
     const bool begins = report_.count == 0;
     if (begins && !from_the_first_) return true;
@@ -242,7 +242,7 @@ class Walk final {
     return true;
   }
 
-  // What is not at its place says nothing of keys.
+  // Checks what is in the file. A file that is not at its place says nothing of keys.
   void content(const ChainFile& file, const std::string& text, bool at_place) {
     const auto opened = open_seal(text);
     if (!opened.ok()) return complain(file.name, opened.error().what);
@@ -275,7 +275,7 @@ class Walk final {
   ChainReport report_;
 };
 
-// What an entry tells of a device.
+// A device's part of an entry.
 struct Told {
   std::string place;                // never a serial: those have 20 characters at most
   std::string serial;               // empty: not known then

@@ -38,8 +38,8 @@ class CertificateChain final {
   // file and how.
   [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
                                          SealedKind kind = SealedKind::certificate) const;
-  // Whether this key may go on with the chain. Errc::refused: it was revoked, or another was put in
-  // its place, and its signatures would be refused.
+  // Checks that this key may go on with the chain. Errc::refused: it was revoked, or another was
+  // put in its place, and its signatures would be refused.
   [[nodiscard]] Status check_key() const;
 
  private:
@@ -62,7 +62,7 @@ struct ChainListing {
 [[nodiscard]] Result<ChainListing> list_chain(const std::string& folder);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& folder, const std::string& name);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& path);
-// As open_seal() of what is read.
+// Reads an entry and opens its seal, as open_seal() does.
 [[nodiscard]] Result<Sealed> open_entry(const std::string& folder, const std::string& name);
 
 // One text alone: form, signature by one of the keys, schema. Errc::not_found: by none of them.
@@ -116,7 +116,7 @@ struct ChainReport {
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());
 
-// What the chain tells of each drive, in its order: for find_missing_erasures(). An entry without a
+// The events of each drive, in the chain's order: for find_missing_erasures(). An entry without a
 // serial is of the drive that the entries of its host and address name next, of whatever event;
 // where none does any more, of the one that they named last. What cannot be read is left out;
 // check_chain() complains of it. A certificate by a revoked key is no erasure. A tenancy by one may

@@ -32,10 +32,10 @@ constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
 constexpr std::size_t kPageBytes = 4096;
 
-// Of a certificate the sealed text, of the ledger nothing.
+// The end of a piece of work: of a certificate with the sealed text, of the ledger with none.
 using Done = Callback<std::string>;
 
-// What the thread is asked to do.
+// A piece of work for the thread.
 struct Work {
   std::string line;                 // to append; empty: a certificate
   std::optional<Entries> rewrite;   // write all of these instead, the line's among them

@@ -70,7 +70,7 @@ class FileLedger final : public Ledger {
 // it would revoke the key that is in use, or the key is another machine's.
 [[nodiscard]] Status keep_key_entry(const FileLedgerOptions& options, AuditEntry entry);
 
-// Where they stand.
+// The folder of the certificates, and the default file of the signing key.
 [[nodiscard]] std::string certificates_folder(const std::string& state_path);
 [[nodiscard]] std::string default_signing_key(const std::string& state_path);
 

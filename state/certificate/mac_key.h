@@ -19,7 +19,7 @@ class MacKey final {
   [[nodiscard]] static Result<MacKey> load(const std::string& path);
   // Out of such a file's text. Zeroes, as of an empty disk, are no secret.
   [[nodiscard]] static std::optional<MacKey> parse(std::string_view text);
-  // As load(); where there is no such file, makes one (mode 0600, durable).
+  // Loads it as load() does; where there is no such file, makes one (mode 0600, durable).
   [[nodiscard]] static Result<MacKey> load_or_create(const std::string& path);
 
   // In lower-case hex. `purpose` keeps what one thing is signed with from being good for another;

@@ -240,7 +240,7 @@ class CertificateMirror::Core final {
         changed_.wait(lock, [this] { return stopping_ || woken_; });
         continue;
       }
-      // What is sealed meanwhile waits too: it would fail as well.
+      // Entries that are sealed meanwhile wait too: they would fail as well.
       pause_ms =
           pause_ms == 0 ? options_.pause_min_ms : std::min(2 * pause_ms, options_.pause_max_ms);
       (void)changed_.wait_for(lock, std::chrono::milliseconds(pause_ms),

@@ -22,7 +22,8 @@
 
 namespace reclaim {
 
-// What is run with a sealed file's path. One real implementation (listener/mirror_command.h).
+// The command that is run with a sealed file's path. One real implementation
+// (listener/mirror_command.h).
 class MirrorCommand {
  public:
   virtual ~MirrorCommand() = default;

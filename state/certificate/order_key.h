@@ -16,11 +16,11 @@ class OrderKey final {
   // MacKey::load().
   [[nodiscard]] static Result<OrderKey> load(const std::string& path);
 
-  // Whose it is; empty: the master.
+  // The host whose key it is; empty: it is the master.
   [[nodiscard]] const std::string& host() const { return host_; }
-  // What orders for `host` are authenticated with; nothing: this is another host's.
+  // The key that orders for `host` are authenticated with; nothing: this is another host's.
   [[nodiscard]] std::optional<MacKey> key_of(const std::string& host) const;
-  // Of the master: what the file of that host holds, without a line break.
+  // The line that the key file of that host holds, without a line break. The master alone has it.
   [[nodiscard]] std::string line_for(const std::string& host) const;
 
  private:
@@ -29,7 +29,7 @@ class OrderKey final {
   MacKey key_;
 };
 
-// Why a worker of that host does not take the key; empty: it does. The text has the remedy.
+// The reason why a worker of that host does not take the key, with the remedy; empty: it does.
 [[nodiscard]] std::string why_not_of_host(const OrderKey& key, const std::string& host);
 
 }  // namespace reclaim

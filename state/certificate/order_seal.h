@@ -1,5 +1,6 @@
-// Who may say what only an operator may: an order's code (HMAC) by the own key of the host it is
-// for, which root on that host has, or by its key of orders (order_key.h). Pure. Thread: any.
+// OrderSeal: tells who may say what only an operator may. An order's code is an HMAC by the own key
+// of the host it is for, which root on that host has, or by its key of orders (order_key.h). Pure.
+// Thread: any.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// How a notification that waits in Redis is authenticated: the field `mac` is an HMAC by the host's
-// key over the host and every other field. What another client put there is not published in this
-// host's name. Pure. Thread: any.
+// OutboxSeal: authenticates a notification that waits in Redis. The field `mac` is an HMAC by the
+// host's key over the host and every other field. What another client put there is not published in
+// this host's name. Pure. Thread: any.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// How a record of this host is authenticated in Redis, where others may write: the field `mac` is
-// an HMAC by the host's key over every other field but the figures of a running step, host,
+// RecordSeal: authenticates a record of this host in Redis, where others may write. The field `mac`
+// is an HMAC by the host's key over every other field but the figures of a running step, host,
 // address and epoch among them. It tells what this host's worker wrote from what somebody else did.
 // It does not tell the last record from an earlier one: what a release rests on is in the ledger.
 // Pure. Thread: any.
@@ -16,7 +16,7 @@ class RecordSeal final {
  public:
   RecordSeal(std::string host, MacKey key) : host_(std::move(host)), key_(std::move(key)) {}
 
-  // Whose records these are; those of other hosts are neither sealed nor checked here.
+  // The host whose records these are; those of other hosts are neither sealed nor checked here.
   [[nodiscard]] const std::string& host() const { return host_; }
 
   // The record's fields with `mac` among them.

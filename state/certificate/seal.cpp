@@ -29,7 +29,8 @@ constexpr std::size_t kDigestChars = 64;
 constexpr std::size_t kSequenceDigits = 9;
 constexpr std::size_t kDepthMax = 8;  // what is sealed is four deep
 
-// Of two spellings of one signature the second is a change as well.
+// True if the text is a signature in its one spelling: in another, the same signature is a change
+// as well.
 bool is_signature(std::string_view text) {
   constexpr std::size_t kChars = 86;  // 64 bytes, and what fills up the last four characters
   if (text.size() != kChars + 2 || text.substr(kChars) != "==") return false;

@@ -20,7 +20,7 @@
 
 namespace reclaim {
 
-// What is in the seal: the proof of an erasure, or an entry of the audit journal
+// The kind of what is in the seal: the proof of an erasure, or an entry of the audit journal
 // (state/ledger/audit.h), whose member is "audit" instead of "certificate".
 enum class SealedKind : std::uint8_t { certificate, audit };
 [[nodiscard]] std::string_view to_string(SealedKind kind);
@@ -58,11 +58,11 @@ struct Sealed {
                                          std::string_view key_id, SealedKind kind);
 // The whole text: of the signed line, with its line break, and its signature in base64.
 [[nodiscard]] std::string sealed_text(std::string_view signed_line, std::string_view signature);
-// What is inside tells it of itself.
+// The id that what is inside gives itself.
 [[nodiscard]] Result<std::string> id_of_content(std::string_view json_text);
 
-// Whether what is inside has all that docs/certificate.schema.json asks for, and its times are of
-// the calendar; Errc::invalid names the member and the rule.
+// Checks that what is inside has all that docs/certificate.schema.json asks for, and that its times
+// are of the calendar; Errc::invalid names the member and the rule.
 [[nodiscard]] Status check_certificate_schema(std::string_view json_text,
                                               SealedKind kind = SealedKind::certificate);
 

@@ -1,4 +1,4 @@
-// What of seal.h takes a key.
+// The part of seal.h that takes a key.
 #include <openssl/evp.h>
 
 #include <string>
@@ -17,7 +17,7 @@ std::string to_base64(std::string_view raw) {
   return text;
 }
 
-// Of what open_seal() found to be one.
+// Decodes what open_seal() found to be a signature.
 std::string from_base64(std::string_view text) {
   std::string raw(3 * text.size() / 4 + 3, '\0');
   const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(raw.data()),

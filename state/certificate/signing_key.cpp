@@ -82,8 +82,8 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   return {whole.parent_path().string(), whole.filename().string()};
 }
 
-// Whether it has a point of small order, in whatever spelling: anybody can sign with such a key.
-// The top bit is a sign.
+// True if the key has a point of small order, in whatever spelling: anybody can sign with such a
+// key. The top bit is a sign.
 bool is_of_small_order(EVP_PKEY* key) {
   constexpr std::array<std::string_view, 7> kPoints = {
       "0000000000000000000000000000000000000000000000000000000000000000",
@@ -137,7 +137,8 @@ Result<std::vector<PublicKey>> PublicKey::load_all(const std::string& path) {
 }
 
 Result<PublicKey> PublicKey::parse(const std::string& pem) {
-  // Of two blocks one tool reads the first, and another the one whose label it knows.
+  // A text with two blocks is refused: one tool reads the first, and another the one whose label it
+  // knows.
   const std::size_t first = pem.find(kBegin);
   if (first != std::string::npos && pem.find(kBegin, first + 1) != std::string::npos) {
     return Error{Errc::invalid,

@@ -19,13 +19,13 @@ namespace reclaim {
 
 inline constexpr std::size_t kSignatureBytes = 64;
 
-// What an auditor holds.
+// The public half of a signing key, which an auditor holds.
 class PublicKey final {
  public:
   // PEM (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it, with no other block in it.
   [[nodiscard]] static Result<PublicKey> load(const std::string& path);
   [[nodiscard]] static Result<PublicKey> parse(const std::string& pem);
-  // Of a file with one such block or more: the key of each.
+  // Loads the key of each block, from a file with one such block or more.
   [[nodiscard]] static Result<std::vector<PublicKey>> load_all(const std::string& path);
 
   // SHA-256 of the key's DER form, in hex: `openssl pkey -pubin -outform DER | sha256sum`.
@@ -46,8 +46,8 @@ class SigningKey final {
   // PEM (PKCS #8), Ed25519, without a passphrase, readable by its owner alone. Errc::invalid names
   // what is wrong with it and what to do.
   [[nodiscard]] static Result<SigningKey> load(const std::string& path);
-  // As load(); where there is no such file, makes a key there (mode 0600, durable). Either way the
-  // public half stands in PATH.pub afterwards.
+  // Loads the key as load() does; where there is no such file, makes one there (mode 0600,
+  // durable). Either way the public half stands in PATH.pub afterwards.
   [[nodiscard]] static Result<SigningKey> load_or_create(const std::string& path);
 
   [[nodiscard]] const PublicKey& public_key() const { return public_; }

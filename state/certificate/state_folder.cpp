@@ -70,7 +70,7 @@ Error in_doubt(const std::string& state_path, const FolderOwner& other, const Fo
                   kOwnerFile)};
 }
 
-// What cannot be looked at is: it fails to move.
+// True if something is there, or cannot be looked at: that fails to move.
 bool is_there(const fs::path& path) {
   std::error_code untold;
   return fs::symlink_status(path, untold).type() != fs::file_type::not_found;

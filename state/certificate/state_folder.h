@@ -1,5 +1,6 @@
-// Whose state_path it is. Ledger, keys and certificates are one machine's. A copied disk brings
-// them to another machine, which must neither believe that ledger nor sign with those keys.
+// FolderOwner: the machine that a state_path belongs to. Ledger, keys and certificates are one
+// machine's. A copied disk brings them to another machine, which must neither believe that ledger
+// nor sign with those keys.
 //
 //   STATE_PATH/machine              one line: MACHINE-ID HOST
 //   STATE_PATH/other-machine-ID/    what was put aside here: all that the worker of that one made
@@ -24,9 +25,9 @@ struct FolderOwner {
   friend bool operator==(const FolderOwner&, const FolderOwner&) = default;
 };
 
-// Whether `us` may use the folder as it is. One that names no owner is new:
-// anyone's. Errc::refused: it is another machine's; the text says what becomes of it, and the
-// remedy. Errc::invalid: the file is damaged.
+// Checks that `us` may use the folder as it is. One that names no owner is new: anyone's.
+// Errc::refused: it is another machine's; the text says what becomes of it, and the remedy.
+// Errc::invalid: the file is damaged.
 [[nodiscard]] Status check_state_folder(const std::string& state_path, const FolderOwner& us);
 
 // Makes the folder ours. Where that put another machine's aside, the value is the text that tells

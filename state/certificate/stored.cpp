@@ -34,7 +34,7 @@ Result<StoredCertificate> open_stored(std::string_view text, const std::string& 
                                             "lower case: the login of host {} put it there",
                                             printable_excerpt(id, 40), host)};
   }
-  // What is lenient of a reader here is an error of the next one.
+  // The schema is checked too: a fault that this reader lets pass is an error of the next one.
   if (Status fits = check_certificate_schema(sealed->content); !fits.ok()) {
     return std::move(fits).error();
   }

@@ -1,5 +1,5 @@
-// What Redis has as the newest certificate of a device, for who shows it. The host's login
-// may write anything there. Pure. Thread: any.
+// The newest certificate of a device as Redis has it, for who shows it. The host's login may write
+// anything there. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 namespace reclaim {
 namespace {
 
-// As `certificate endorse` and `revoke` seal it, or did with schema 1.
+// True if the text is the entry as `certificate endorse` and `revoke` seal it, or did with schema
+// 1.
 bool has_key_form(const AuditEntry& entry, std::string_view text) {
   AuditEntry plain = entry;
   plain.project.clear();
@@ -63,7 +64,7 @@ Status Succession::take_audit(const Sealed& sealed) {
   if (!entry.ok()) return entry.error();
   const bool revokes = entry->event == AuditEvent::key_revoked;
   if (!revokes && entry->event != AuditEvent::key_endorsed) return Ok{};
-  // What decides over keys is read by other tools too: it has one form.
+  // An entry that decides over keys is read by other tools too: it has one form.
   if (!has_key_form(*entry, sealed.content)) {
     return Error{Errc::refused, "it tells of a key in another form than Reclaim's"};
   }

@@ -1,5 +1,5 @@
-// Which key may sign what in a host's chain: its keys follow one another, and one that leaked is
-// revoked. Pure. Thread: the owner's.
+// Succession: decides which key may sign what in a host's chain. Its keys follow one another, and
+// one that leaked is revoked. Pure. Thread: the owner's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace reclaim {
 
-// What an entry says of a key that leaked.
+// The revocation of a key that leaked, as an entry says it.
 struct Revocation {
   std::uint64_t from = 0;   // sequence of the first entry that the key does not prove
   std::uint64_t entry = 0;  // sequence of the one that says so
@@ -39,7 +39,7 @@ class Succession final {
   // Those given, and what the entries said; of one key the revocation that reaches back furthest.
   [[nodiscard]] const Revocations& revoked() const { return revoked_; }
 
-  // Of each entry whose signature is good. Errc::refused: its key signs nothing any more, or it
+  // Takes in an entry whose signature is good. Errc::refused: its key signs nothing any more, or it
   // does not say of a key what it has to.
   [[nodiscard]] Status take(const Sealed& sealed);
 
