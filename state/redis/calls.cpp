@@ -11,7 +11,8 @@ bool begins_with(const Error& error, std::string_view words) {
   return redis_words_of(error).starts_with(words);
 }
 
-// As "unknown command 'FCALL', with args ...": Redis 6.2 quotes it otherwise than later ones.
+// True if the error is as "unknown command 'FCALL', with args ...": Redis 6.2 quotes it otherwise
+// than later ones.
 bool is_unknown_command(const Error& error, std::string_view command) {
   constexpr std::string_view kUnknown = "ERR unknown command ";
   const std::string_view words = redis_words_of(error);

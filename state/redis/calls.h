@@ -20,7 +20,7 @@ enum class RedisLua : std::uint8_t {
   missing,          // the server has no library of this version, and the login may load none
   server_has_none,  // older than 7.0: scripts
 };
-// Why it is not called as functions, and what helps; empty: it is.
+// The reason why our Lua is not called as functions, and the remedy; empty: it is.
 struct NoFunctions {
   std::string_view what;
   std::string_view remedy;
@@ -32,14 +32,14 @@ struct NoFunctions {
 class RedisCalls final {
  public:
   [[nodiscard]] static std::vector<std::string> first_question();
-  // Of each answer: what is asked next; nothing: it is settled. An error: the server cannot be
-  // used, with the remedy.
+  // Takes each answer in, and gives the next question; nothing: it is settled. An error: the server
+  // cannot be used, with the remedy.
   [[nodiscard]] Result<std::vector<std::string>> next(const Result<RedisReply>& answer);
 
   [[nodiscard]] RedisLua lua() const { return lua_; }
   // Makes of a call of our function one of our script, where that is how it is settled.
   void fit(std::vector<std::string>& command) const;
-  // Whether the server says that what was settled is so no more: functions were removed, or the
+  // True if the server says that what was settled is so no more: functions were removed, or the
   // user was made anew.
   [[nodiscard]] bool is_outdated_by(const Result<RedisReply>& answer) const;
 

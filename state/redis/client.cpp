@@ -298,7 +298,7 @@ void RedisClient::Core::on_activity() {
   if (link_ != nullptr && link_->closed()) {
     const std::string why = link_->closed_why();
     if (state_.connected) {
-      // Who asked for it would have the same answer each time.
+      // The command would have an answer over the limits each time.
       if (link_->reply_over_limit() && !pending_.empty()) {
         finish(std::move(pending_.front().done),
                Error{Errc::limit,
@@ -498,7 +498,7 @@ void RedisClient::Core::on_deadline() {
     return;
   }
   if (late->ticket != late_ticket_) {
-    // When it was the loop that was late, the answer may be waiting to be read: one more round.
+    // The loop may have been late, and the answer be waiting to be read: one more round.
     late_ticket_ = late->ticket;
     deadline_armed_ms_ = now;
     deadline_timer_.after(1, [this] { on_deadline(); });

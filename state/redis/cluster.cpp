@@ -46,7 +46,7 @@ RedisReply array_of(std::vector<RedisReply> elements) {
   return reply;
 }
 
-// Of which of its keys each slot has some.
+// The slots of the keys, each with the places of its keys in `args`.
 std::map<std::uint16_t, std::vector<std::size_t>> by_slot(const std::vector<std::string>& args) {
   std::map<std::uint16_t, std::vector<std::size_t>> slots;
   for (std::size_t i = 1; i < args.size(); ++i) slots[slot_of_key(args[i])].push_back(i);
@@ -146,7 +146,7 @@ void RedisCluster::Core::look() {
     const ClusterNodes::Node* node = nodes_.find(master.address);
     if (node != nullptr && node->connected()) asked.push_back(master.address);
   }
-  // Not the same one first each time: one that is cut off from the others tells what was.
+  // Begins with another one each time: one that is cut off from the others tells what was.
   if (!asked.empty()) {
     std::rotate(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(turn_ % asked.size()),
                 asked.end());

@@ -27,7 +27,7 @@ class ClusterNodes final {
     std::size_t in_flight = 0;  // counted by who sends
 
     [[nodiscard]] bool connected() const { return client->state().connected; }
-    // Why it is not connected; empty while the first attempt is under way.
+    // The reason why it is not connected; empty: it is, or the first attempt is under way.
     [[nodiscard]] std::string failure() const;
   };
 
@@ -43,7 +43,7 @@ class ClusterNodes final {
   [[nodiscard]] Node* find(const RedisAddress& address);
   // Ends the connections to those that have no slots and nothing in flight.
   void keep(const SlotMap& map);
-  // What is in flight is called back.
+  // Closes the connections. What is in flight is called back.
   void close();
 
  private:

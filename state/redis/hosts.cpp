@@ -1,6 +1,5 @@
 // RedisStore's hosts: which there are, which machine owns each name, which of them live, and what
-// each measures of itself. A host
-// writes only its own keys, so that none can speak for another.
+// each measures of itself. A host writes only its own keys, so that none can speak for another.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -219,8 +218,8 @@ struct RedisStore::Calling {
   }
 };
 
-// By the name itself, and by who told that it is his: a host's login writes aliases as it likes, so
-// that what no machine ever worked under is none.
+// Considers the hosts of the name itself, and the one who told that it is his: a host's login
+// writes aliases as it likes, so that a name under which no machine ever worked is none.
 void RedisStore::hosts_called(const std::string& name, Callback<std::vector<std::string>> done) {
   auto calling = std::make_shared<Calling>();
   calling->done = std::move(done);
@@ -279,7 +278,8 @@ void RedisStore::save_metrics(const std::string& host, const std::string& text, 
       without_value<RedisReply>(std::move(done), "the worker's metrics"));
 }
 
-// What is longer, or no text, is none of a worker's: it must not cost the others theirs.
+// A text that is longer, or no text at all, is none of a worker's: it must not cost the others
+// theirs.
 void RedisStore::load_metrics(const std::string& host, Callback<std::string> done) {
   const std::string key = redis_keys::of_host(host, "metrics");
   client_->command(

@@ -47,7 +47,7 @@ inline constexpr const char* kKickGroup = "workers";
 // The [field, value, ...] of a stream's entry.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat);
 
-// Of a key that cannot be read: with the remedy, where it is for what is stored there.
+// The error of a key that cannot be read: with the remedy, where it is for what is stored there.
 [[nodiscard]] Error not_read(const std::string& key, const Error& error);
 
 [[nodiscard]] std::string encode_host(const HostInfo& info);

@@ -90,7 +90,7 @@ void RedisStore::add_to_stream(const std::string& key, std::vector<std::string> 
     client_->command({"PEXPIRE", key, "-1"}, [](const Result<RedisReply>&) {});
     client_->command(std::move(words), [done = std::move(done)](Result<RedisReply> again) {
       if (again.ok()) return done(Ok{});
-      // Not to be waited for: what waits for it would wait for ever.
+      // This one is told as an error not to wait for: what waits for it would wait for ever.
       const bool hopeless = again.error().code == Errc::failed;
       done(hopeless ? Error{Errc::invalid, again.error().what} : std::move(again).error());
     });
@@ -132,7 +132,7 @@ void RedisStore::read_kicks_from(const std::string& host, std::size_t count_max,
 void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
                           Result<RedisReply> reply, Callback<std::vector<Kick>> done) {
   if (!reply.ok()) {
-    // What Redis handed out without our hearing of it is pending now: read that again.
+    // Kicks that Redis handed out without our hearing of it are pending now: read those again.
     cursors_[host] = std::string("0");
     // The surveys make up for what was in it.
     remove_unreadable(host, redis_keys::of_host(host, "kicks"), reply.error());

@@ -23,7 +23,8 @@ class RedisLibrary final {
   // Answers "ok" and does nothing else: whether the library is there.
   [[nodiscard]] const std::string& probe() const { return probe_; }
   [[nodiscard]] const std::string& function(RedisScript script) const;
-  // By which EVALSHA names the script that the function is made of. Nothing: not one of ours.
+  // The SHA-1 by which EVALSHA names the script that the function is made of. Nothing: not one of
+  // ours.
   [[nodiscard]] std::optional<std::string> sha1_of(std::string_view function) const;
 
  private:

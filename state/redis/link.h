@@ -24,7 +24,8 @@ struct redisAsyncContext;
 
 namespace reclaim {
 
-// Where to: an IP address (never a name: resolving would block) and a port, or a unix socket.
+// The place to connect to: an IP address (never a name: resolving would block) and a port, or a
+// unix socket.
 struct RedisTarget {
   std::string ip;
   std::uint16_t port = 0;
@@ -52,11 +53,11 @@ class RedisLink final {
   // With TLS the handshake may not be over: what is sent waits for it.
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool in_handshake() const;
-  // Of a connection whose server has answered.
+  // The TLS of a connection whose server has answered.
   [[nodiscard]] RedisTlsFacts tls_facts() const;
   [[nodiscard]] bool closed() const { return context_ == nullptr; }
   [[nodiscard]] const std::string& closed_why() const { return closed_why_; }
-  // Whether it was closed because the reply that came was over the limits.
+  // True if it was closed because the reply that came was over the limits.
   [[nodiscard]] bool reply_over_limit() const;
 
   // More of a reply that is not whole yet has arrived since this was last asked.
@@ -65,7 +66,7 @@ class RedisLink final {
   // Writes a command; its reply arrives under `ticket`, in the order of sending. False when the
   // link is closed.
   [[nodiscard]] bool send(const std::vector<std::string>& args, std::uint64_t ticket);
-  // What arrived since last asked.
+  // Takes the replies that arrived since this was last asked.
   [[nodiscard]] std::deque<RedisArrival> take_arrivals();
 
  private:

@@ -1,5 +1,5 @@
-// How to reach Redis, and the bounds on speaking with it. Plain data; config/ fills it. Pure;
-// thread: any.
+// The options by which Redis is reached, and the bounds on speaking with it. Plain data; config/
+// fills it. Pure; thread: any.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct RedisAddress {
   bool operator==(const RedisAddress&) const = default;
 };
 
-// How we know the server, and it us, over TLS. Files are PEM.
+// The files by which we know the server, and it us, over TLS, as PEM.
 struct RedisTlsOptions {
   bool enabled = false;
   std::string ca_file;    // authorities; empty: those that this system trusts
@@ -55,9 +55,9 @@ struct RedisOptions {
 [[nodiscard]] std::string describe(const RedisAddress& address);
 // "127.0.0.1:6379/0" or "/run/redis.sock/0"; who the sentinels are, before one named the master.
 [[nodiscard]] std::string describe(const RedisOptions& options);
-// How long it may take to be connected, or to know why not, where of the sentinels or nodes that
-// are named the last one answers: the connect timeout for each, for the server that they name, and
-// once more.
+// The time that it may take to be connected, or to know why not, where of the sentinels or nodes
+// that are named the last one answers: the connect timeout for each, for the server that they name,
+// and once more.
 [[nodiscard]] std::int64_t connect_patience_ms(const RedisOptions& options);
 // Errc::invalid: what cannot work.
 [[nodiscard]] Status check_options(const RedisOptions& options);

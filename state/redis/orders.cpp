@@ -11,7 +11,7 @@ namespace reclaim {
 namespace {
 
 constexpr const char* kOrdersMax = "1000";
-// What a worker would not carry out any more need not be kept much longer.
+// An order that a worker would not carry out any more need not be kept much longer.
 constexpr std::int64_t kStreamLifeMs = 2 * kOrderLifeMs;
 constexpr std::string_view kTaken = "taken";
 constexpr std::string_view kRefused = "refused: ";

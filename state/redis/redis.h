@@ -34,7 +34,8 @@ struct RedisState {
   std::uint64_t connects = 0;
   RedisTlsFacts
       tls;  // of the last connection; of a cluster's, the one whose certificate ends first
-  // How it runs our Lua, or why it cannot be used; of a cluster, of a master that has no functions.
+  // The way the server runs our Lua, or why it cannot be used; of a cluster, that of a master that
+  // has no functions.
   RedisLua lua = RedisLua::functions;
 };
 
@@ -45,7 +46,7 @@ struct RedisGreeting {
   bool calls = false;  // our functions are called: each server is made to have them (calls.h)
 };
 
-// What one of the masters says.
+// The answer of one of the masters.
 struct RedisSaid {
   std::string server;  // "HOST:PORT"; empty: there is no other
   Result<RedisReply> reply;
@@ -56,8 +57,8 @@ using RedisMeasure = std::function<void(std::string_view outcome, std::int64_t m
 
 class Redis {
  public:
-  // Of the kind that `options` name. `logger` and the loop outlive it. Nothing is done before
-  // start().
+  // Makes one of the kind that `options` name. `logger` and the loop outlive it. Nothing is done
+  // before start().
   static Result<std::unique_ptr<Redis>> create(uv_loop_t* loop, RedisOptions options,
                                                Logger& logger, RedisGreeting greeting = {});
   virtual ~Redis() = default;
@@ -91,7 +92,8 @@ class Redis {
   Redis() = default;
 };
 
-// For who realises it: `done`, and `measure` (if any) told before it.
+// The callback of a command for the implementations: calls `done`, and `measure` (if any) before
+// it.
 [[nodiscard]] Callback<RedisReply> measured(RedisMeasure measure, Callback<RedisReply> done);
 // Errc::limit: the command is longer than it may be.
 [[nodiscard]] Status check_length(const std::vector<std::string>& args,

@@ -1,4 +1,5 @@
-// What Redis answers, as a value of ours: hiredis' own replies live only as long as their callback.
+// RedisReply: an answer of Redis as a value of ours. hiredis' own replies live only as long as
+// their callback.
 #pragma once
 
 #include <cstdint>

@@ -210,7 +210,8 @@ if #entries > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return entries
 )lua";
 
-// What is too long to be a notification is removed unread: as a reply it would end the connection.
+// Reads the oldest entries of the outbox. One that is too long to be a notification is removed
+// unread: as a reply it would end the connection.
 constexpr std::string_view kReadOutbox = R"lua(
 local count = tonumber(ARGV[1])
 if not count or not (count >= 1 and count <= 1000) then
@@ -254,7 +255,7 @@ redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return {'ok'}
 )lua";
 
-// Not of one whose worker lives, and did not say that it stops.
+// Forgets a host, but not one whose worker lives and did not say that it stops.
 constexpr std::string_view kForgetHost = R"lua(
 local alive = redis.call('GET', KEYS[1])
 if alive then
@@ -279,8 +280,8 @@ end
 return {'ok', stored}
 )lua";
 
-// What a function may do beyond others: those that need no memory, or that must not wait for it,
-// are carried out when memory is full, as scripts that have written are.
+// The flags of functions. Those that need no memory, or that must not wait for it, are carried out
+// when memory is full, as scripts that have written are.
 constexpr std::string_view kWhenFull = "allow-oom";
 constexpr std::string_view kReadsOnly = "no-writes";
 

@@ -61,14 +61,14 @@ class SentinelWatch final {
   std::unique_ptr<RedisClient> sentinel_;  // the last: its commands end with it
 };
 
-// How that sentinel is reached: with the sentinels' own login, and no database. And what it is
-// asked of `redis`' service; not_found: it does not know it.
+// The options by which that sentinel is reached: the sentinels' own login, and no database. It is
+// asked for the master of `redis`' service; not_found: it does not know the service.
 [[nodiscard]] RedisOptions sentinel_options(const RedisOptions& redis,
                                             const RedisAddress& sentinel);
 [[nodiscard]] std::vector<std::string> sentinel_question(const RedisOptions& redis);
 [[nodiscard]] Result<RedisAddress> master_in(const RedisReply& answer, const RedisOptions& redis);
 
-// What the server that `who` calls a master says of itself, asked with ROLE.
+// Checks what the server that `who` calls a master says of itself, asked with ROLE.
 [[nodiscard]] Status check_is_master(const RedisReply& role, std::string_view who);
 
 }  // namespace reclaim

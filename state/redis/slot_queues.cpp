@@ -53,7 +53,7 @@ void SlotQueues::close() {
   closed_ = true;
   wait_timer_.stop();
   for (auto& [slot, queue] : queues_) {
-    // What is under way stays first; the others were never sent.
+    // The command under way stays first; the others were never sent.
     while (queue.commands.size() > (queue.under_way ? 1U : 0U)) {
       answers_.add(std::move(queue.commands.back().done),
                    Error{Errc::cancelled, "the connection to Redis was given up"});
@@ -129,8 +129,8 @@ void SlotQueues::on_reply(std::uint16_t slot, const RedisAddress& from, Result<R
   }
   const bool answered = reply.ok();
   finish_first(queue, std::move(reply));
-  // As long as the slot's master answers, the next one has its time from now on, however many were
-  // asked before it.
+  // The slot's master answers: the next command has its time from now on, however many were asked
+  // before it.
   if (answered && !queue.commands.empty()) {
     Command& next = queue.commands.front();
     next.send_until_ms = std::max(next.send_until_ms, now_ms() + next.timeout_ms);

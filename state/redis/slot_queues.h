@@ -22,7 +22,7 @@
 
 namespace reclaim {
 
-// How the queues learn, and tell, which master has a slot. None of it calls back.
+// The routes by which the queues learn, and tell, which master has a slot. None of them calls back.
 struct SlotRoutes {
   // nullptr: nobody.
   std::function<const RedisAddress*(std::uint16_t slot)> owner;
@@ -63,11 +63,11 @@ class SlotQueues final {
   };
 
   void dispatch(std::uint16_t slot);
-  // Whether the first is dealt with: sent or refused. If not, it waits.
+  // Sends or refuses the first command. False: it waits.
   [[nodiscard]] bool dispatch_first(std::uint16_t slot, Queue& queue);
   void send(std::uint16_t slot, Queue& queue, ClusterNodes::Node& node);
   void on_reply(std::uint16_t slot, const RedisAddress& from, Result<RedisReply> reply);
-  // Whether it is to be sent again, because it is known not to have been carried out.
+  // True if the command is to be sent again, because it is known not to have been carried out.
   [[nodiscard]] bool put_back(std::uint16_t slot, const RedisAddress& from, Command& command,
                               Error& error);
   void finish_first(Queue& queue, Result<RedisReply> result);

@@ -20,12 +20,12 @@
 
 namespace reclaim {
 
-// How a node of the cluster is reached.
+// The options by which a node of the cluster is reached.
 [[nodiscard]] RedisOptions node_options(const RedisOptions& cluster, const RedisAddress& node);
-// What is to be done about what a node says; empty: nothing is known.
+// The remedy for what a node says; empty: none is known.
 [[nodiscard]] std::string cluster_remedy(const std::string& said);
 [[nodiscard]] std::vector<std::string> slots_question();
-// Of a node that answers with no slot at all.
+// The error of a node that answers with no slot at all.
 [[nodiscard]] Error no_cluster();
 
 class SlotSearch final {

@@ -57,7 +57,8 @@ std::optional<std::uint16_t> within(const RedisReply& number, std::int64_t max) 
   return static_cast<std::uint16_t>(number.integer);
 }
 
-// Where the address ends "HOST:PORT"; an IPv6 address stands there without brackets.
+// The address in "HOST:PORT". The last colon parts the two: an IPv6 address stands there without
+// brackets.
 std::optional<RedisAddress> address_in(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;

@@ -22,18 +22,18 @@ inline constexpr std::size_t kSlotCount = 16'384;
 // that is empty or missing, modulo 16384.
 [[nodiscard]] std::uint16_t slot_of_key(std::string_view key);
 
-// Where a command's first key is; nothing where it has none. Of the commands that we send, whose
-// keys are all of one slot; MGET's may be of many.
+// The place of a command's first key; nothing: it has none. It knows the commands that we send,
+// whose keys are all of one slot; MGET's may be of many.
 [[nodiscard]] std::optional<std::size_t> first_key_of(const std::vector<std::string>& command);
 
-// What an error says of the place where the command is to be sent instead: MOVED for good, ASK this
+// The place where a command is to be sent instead, as an error says it: MOVED for good, ASK this
 // once.
 struct RedisRedirect {
   bool ask = false;
   RedisAddress to;  // an empty host: the one that was asked
 };
 [[nodiscard]] std::optional<RedisRedirect> redirect_in(const Error& error);
-// Whether the cluster, or one of its nodes, is in a passage: nothing was done, and the same command
+// True if the cluster, or one of its nodes, is in a passage: nothing was done, and the same command
 // may be carried out in a moment (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN).
 [[nodiscard]] bool says_try_again(const Error& error);
 

@@ -1,4 +1,4 @@
-// Records and locks; the kicks are in redis_kicks.cpp, the hosts in redis_hosts.cpp.
+// Records and locks; the kicks are in kicks.cpp, the hosts in hosts.cpp.
 #include "state/redis/store.h"
 
 #include <fmt/core.h>
@@ -17,14 +17,14 @@ namespace {
 // Lua's numbers are doubles: beyond this they skip values.
 constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
 
-// Of an answer. A record has some ten kilobytes; a pending certificate and a baseline are the
-// longest of it.
+// The limit of an answer. A record has some ten kilobytes; a pending certificate and a baseline are
+// the longest of it.
 constexpr std::size_t kAnswerBytesMax = std::size_t{8} * 1024 * 1024;
-// Of each text in what all hosts write: one byte more than a host's name may have.
+// The limit of each text in what all hosts write: one byte more than a host's name may have.
 constexpr std::size_t kSharedTextBytesMax = 256;
 constexpr std::size_t kCertificateBytesMax = std::size_t{1280} * 1024;
 
-// Of a notification, as the script takes them: event, mac, message and priority.
+// The fields of a notification, as the script takes them: event, mac, message and priority.
 constexpr std::size_t kOutboxFieldCount = 4;
 
 void append(std::vector<std::string>& args, const Fields& fields) {
@@ -172,7 +172,7 @@ Result<Record> record_from(const std::string& host, const std::string& address,
                  fmt::format("it is the record of {} on host {}", to_string(record->address),
                              printable_excerpt(record->host))};
   }
-  // By it the API's callers name a device: another's would get what is meant for that one.
+  // The API's callers name a device by its uuid: another's would get what is meant for that one.
   if (record->uuid != device_uuid(host, record->address)) {
     return Error{Errc::invalid, fmt::format("field 'uuid' is '{}', which is not this device's",
                                             printable_excerpt(record->uuid, 40))};
@@ -200,7 +200,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisSto
   greeting.calls = true;
   auto client = Redis::create(loop, store->options_.redis, logger, std::move(greeting));
   if (!client.ok()) return std::move(client).error();
-  // Of a cluster, its greeting may have to wait behind a wait for kicks that is not over yet.
+  // The greeting of a cluster may have to wait behind a wait for kicks that is not over yet.
   RedisOptions patient = store->options_.redis;
   if (!patient.cluster.empty()) patient.command_timeout_ms += store->options_.watch_block_ms;
   auto watcher = Redis::create(loop, std::move(patient), logger, schema_greeting(store->schema_));
@@ -241,7 +241,7 @@ void RedisStore::on_state(std::function<void(const RedisState&)> on_change) {
   });
 }
 
-// Of the connection that was just made.
+// Settles the schema by the connection that was just made.
 void RedisStore::settle_schema() {
   if (!schema_->foreign.empty()) {
     logger_.error(
@@ -331,8 +331,8 @@ void RedisStore::load(const std::string& host, Callback<std::vector<Record>> don
        });
 }
 
-// By a function: what is too long would end the connection as a reply, each time. The keys of
-// others by one that only reads.
+// Reads by a function: an answer that is too long would end the connection as a reply, each time.
+// The keys of others are read with FCALL_RO.
 void RedisStore::read(const std::string& host, const std::vector<std::string>& command,
                       Callback<RedisReply> done) {
   std::vector<std::string> args{
@@ -373,7 +373,7 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
   if (!reply.ok() && is_unheard(reply.error())) {
     if (!loading->problem) loading->problem = reply.error().wrap(key);
   } else if (reply.ok() && reply->elements.empty()) {
-    // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
+    // The device is as if Redis had lost it: Placement, the drive and the ledger decide what it is.
     logger_.warning(log_name::kStore,
                     fmt::format("{} is listed but gone; rediscovering the device", key));
   } else {
@@ -515,7 +515,7 @@ void RedisStore::save_certificate(const Certificate& certificate, const std::str
       without_value<RedisReply>(std::move(done), "the certificate is not saved"));
 }
 
-// What is longer is no certificate, and is seen to be none.
+// A text that is longer is no certificate, and is seen to be none.
 void RedisStore::load_certificate(const std::string& host, const std::string& address,
                                   Callback<std::string> done) {
   const std::string key = redis_keys::of_device(host, "certificate", address);
@@ -527,7 +527,7 @@ void RedisStore::load_certificate(const std::string& host, const std::string& ad
 }
 
 void RedisStore::check_persistence(Callback<PersistenceReport> done) {
-  // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
+  // INFO says the same as CONFIG GET, which an ACL for a service, and most hosted servers, forbid.
   client_->ask_each({"INFO"}, [done = std::move(done)](Result<std::vector<RedisSaid>> said) {
     if (!said.ok()) return done(said.error().wrap("whether Redis persists"));
     PersistenceReport all{true, true, false, "", ""};

@@ -33,7 +33,7 @@
 
 namespace reclaim {
 
-// What the host's journal is told of on the bus.
+// The outbox: what the bus is told of the host's journal.
 struct RedisOutboxOptions {
   std::string host;
   // The notifications of a journal entry, as they are stored (state/device/outbox.h), each with the
@@ -42,7 +42,7 @@ struct RedisOutboxOptions {
   std::uint32_t length_max = 10'000;  // the oldest go, counted; exact
 };
 
-// For the worker's metrics. None: not told.
+// The observers for the worker's metrics. None: not told.
 struct RedisObservers {
   // Each command's end: "ok" or the kind of its error, and how long it took.
   std::function<void(std::string_view outcome, std::int64_t ms)> answered;
@@ -53,26 +53,27 @@ struct RedisObservers {
 struct RedisStoreOptions {
   RedisOptions redis;
   RedisObservers observers;
-  // Of the host whose records are written here. None: records are only shown, as they are found.
+  // The seal of the host whose records are written here. None: records are only shown, as they are
+  // found.
   std::optional<RecordSeal> seal;
-  // Of the host whose worker this is. None: commands are neither given nor heard.
+  // The seal of the host whose worker this is. None: commands are neither given nor heard.
   std::optional<KickSeal> kick_seal;
   RedisOutboxOptions outbox;
   std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
   std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
-  // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
+  // The life of a host's stream since its last kick; a worker that comes back later surveys anyway.
   std::int64_t kicks_life_ms = 7LL * 24 * 3600 * 1000;
   std::size_t devices_max = 1024;  // per host
   std::size_t hosts_max = 10'000;
   std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
   // Writes reclaim:schema where there is none: a worker does, a tool does not.
   bool writes_schema = false;
-  // How long one wait for a kick lasts: so late is heard what is in streams that somebody has
+  // The length of one wait for a kick: so late is heard what is in streams that somebody has
   // removed and made again, or of a connection that is lost without a word.
   int watch_block_ms = 20'000;
 };
 
-// Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
+// The persistence of what is written. An erased drive does not hang on it (docs/redis.md), but what
 // an operator sees and sets does. Of a cluster: what holds of all masters.
 struct PersistenceReport {
   bool known = false;        // false: the server does not let us look
@@ -85,15 +86,13 @@ struct PersistenceReport {
 // "HAVE WHAT of MOST", where that is three quarters or more; else nothing.
 [[nodiscard]] std::string crowded(std::string_view what, std::size_t have, std::size_t most);
 
-// What reclaim:schema said with the last connect.
+// The word of reclaim:schema at the last connect.
 struct RedisSchema {
   bool greeted = false;   // it was ours once: then this process goes on
   bool to_write = false;  // there is none, or the one before
   std::string foreign;    // another version's; empty: it is ours
 };
 
-// More than thirty methods: two thirds are those of Store and of the smaller seams beside it, and
-// each of the others is one step of a conversation over the two connections that it owns.
 class RedisStore final : public Store,
                          public InHand,
                          public Outbox,
@@ -128,7 +127,7 @@ class RedisStore final : public Store,
 
   void check_persistence(Callback<PersistenceReport> done);
 
-  // For an operator's login: writes reclaim:schema where there is none, and says on how many
+  // Writes reclaim:schema where there is none, with an operator's login, and says on how many
   // servers our functions are; connecting loads them (state().lua).
   void install(Callback<std::size_t> done);
 
@@ -152,7 +151,7 @@ class RedisStore final : public Store,
   void orders_left(const std::string& host, Callback<std::vector<Order>> done) override;
   void answer_order(const std::string& host, const Order& order, const std::string& refusal,
                     Callback<Ok> done) override;
-  // For who issued them. Those that no worker has taken yet:
+  // Lists the orders that no worker has taken yet, for who issued them.
   void list_orders(const std::string& host, Callback<std::vector<Order>> done);
   // False: it is not there any more.
   void withdraw_order(const std::string& host, const std::string& id, Callback<bool> done);
@@ -176,7 +175,7 @@ class RedisStore final : public Store,
   void load_metrics(const std::string& host, Callback<std::string> done) override;
   void mark_in_hand(const std::string& name, Callback<bool> done) override;
   void clear_in_hand(const std::string& name, Callback<Ok> done) override;
-  // Of the host that RedisOutboxOptions name.
+  // The outbox of the host that RedisOutboxOptions name.
   void read_outbox(std::size_t count_max, Callback<OutboxPage> done) override;
   void remove_from_outbox(const std::vector<std::string>& ids, Callback<Ok> done) override;
 
@@ -197,8 +196,8 @@ class RedisStore final : public Store,
   // with `what`.
   void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
            std::string what, Callback<std::string> done);
-  // Of a key of this store's host that cannot be read, ever: whoever wrote it, it is removed, and
-  // all goes on as if Redis had lost it. False: it may be read yet, or is not ours to remove.
+  // Removes a key of this store's host that cannot be read, ever: whoever wrote it, all goes on as
+  // if Redis had lost it. False: it may be read yet, or is not ours to remove.
   bool remove_unreadable(const std::string& host, const std::string& key, const Error& error);
   void remove_unreadable_keys();
   // A command that reads one key, {"HGETALL", KEY, ...}, of `host` or of the fleet (empty).
@@ -216,7 +215,7 @@ class RedisStore final : public Store,
   void announce_aliases(const HostInfo& info);
   void read_hosts(const std::shared_ptr<Listening>& listening);
   void read_host(const std::string& host, Callback<std::optional<HostInfo>> done);
-  // Whether a machine ever did.
+  // Tells whether a machine ever worked under the name.
   void worked_under(const std::string& host, Callback<bool> done);
   void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
                       Callback<std::vector<Arq>> done);
@@ -229,8 +228,8 @@ class RedisStore final : public Store,
   std::shared_ptr<RedisSchema> schema_ = std::make_shared<RedisSchema>();
   std::unique_ptr<Redis> client_;
 
-  // Where reading a host's kicks stands: an id while those read before but not acknowledged are
-  // read again, ">" when only new ones are left. Absent: from the beginning.
+  // The place at which reading a host's kicks stands: an id while those read before but not
+  // acknowledged are read again, ">" when only new ones are left. Absent: from the beginning.
   std::map<std::string, std::string> cursors_;
   std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
   std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to

@@ -126,7 +126,7 @@ class Session final : public RedisTlsSession {
     SSL_set_info_callback(ssl_, note_handshake);
   }
 
-  // Whose certificate it has to be. False: no certificate can be for that.
+  // Sets the host that the certificate has to be for. False: no certificate can be for that one.
   [[nodiscard]] bool expect_host() {
     X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_);
     if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host_.c_str()) == 1) return true;

@@ -16,7 +16,7 @@ struct redisContext;
 
 namespace reclaim {
 
-// What protects a connection.
+// The protection of a connection.
 struct RedisTlsFacts {
   std::string version;      // as "TLSv1.3"; empty: no TLS
   WallMs ends_at;           // when the server's certificate expires
@@ -35,19 +35,20 @@ class RedisTlsSession {
   // errors for an error of this connection.
   virtual void before_io() = 0;
   [[nodiscard]] virtual bool in_handshake() const = 0;
-  // Why the connection ended, with the remedy; `said`: what hiredis says; `answered`: the server
-  // has answered a command.
+  // The reason why the connection ended, with the remedy; `said`: what hiredis says; `answered`:
+  // the server has answered a command.
   [[nodiscard]] virtual std::string why(const std::string& said, bool answered) const = 0;
   [[nodiscard]] virtual RedisTlsFacts facts() const = 0;
 };
 
-// What the connections of one client have in common: the files, as they were last read.
+// The TLS that the connections of one client have in common: the files, as they were last read.
 class RedisTls {
  public:
   virtual ~RedisTls() = default;
 
-  // For a connection to `host`, the name or IP address that the server's certificate has to be for.
-  // Errc::invalid names the file that cannot be used; Errc::refused: this build has no TLS.
+  // Makes the TLS of a connection to `host`, the name or IP address that the server's certificate
+  // has to be for. Errc::invalid names the file that cannot be used; Errc::refused: this build has
+  // no TLS.
   [[nodiscard]] virtual Result<std::unique_ptr<RedisTlsSession>> session(
       const std::string& host) = 0;
 };

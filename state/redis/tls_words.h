@@ -1,5 +1,5 @@
-// What OpenSSL says of a TLS connection to Redis, in words that an operator can act on: what is
-// wrong with the server's certificate, and why a handshake ended. Pure but for OpenSSL; thread:
+// Puts what OpenSSL says of a TLS connection to Redis into words that an operator can act on: what
+// is wrong with the server's certificate, and why a handshake ended. Pure but for OpenSSL; thread:
 // any.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace reclaim {
 
-// Of the certificate that X509_verify_cert() (OpenSSL) is looking at, with the remedy. `host`: whom
-// the connection was made to.
+// The flaw of the certificate that X509_verify_cert() (OpenSSL) is looking at, with the remedy.
+// `host`: whom the connection was made to.
 [[nodiscard]] std::string certificate_flaw(X509_STORE_CTX& store, const RedisTlsOptions& options,
                                            const std::string& host);
 
-// How a connection ended: `cause` is of OpenSSL's queue, or 0, and `said` what the system or
+// The end of a connection: `cause` is of OpenSSL's queue, or 0, and `said` what the system or
 // hiredis says.
 struct RedisTlsEnd {
   unsigned long cause = 0;

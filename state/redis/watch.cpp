@@ -31,7 +31,8 @@ void RedisStore::watch_kicks(const std::string& host, std::function<void()> on_k
   on_kick_ = std::move(on_kick);
   watcher_->on_state([this](const RedisState& state) {
     if (!state.connected) return;
-    // What lies there is told of once, whatever became of the streams meanwhile.
+    // Reads the streams from their beginning: what lies there is told of once, whatever became of
+    // them meanwhile.
     watched_id_ = watched_order_ = "0-0";
     wait_for_kick();
     const auto notify = on_kick_;
@@ -62,7 +63,7 @@ void RedisStore::on_waited(Result<RedisReply> reply) {
     if (code == Errc::unknown || code == Errc::cancelled || code == Errc::limit) return;
     logger_.warning(log_name::kStore, fmt::format("cannot wait for kicks: {}", reply.error().what));
     watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
-    // Who reads them finds out, and removes what is not a stream.
+    // The reader of the streams finds out, and removes what is not a stream.
     const auto notify = on_kick_;
     if (notify) notify();
     return;
