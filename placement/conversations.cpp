@@ -311,7 +311,8 @@ ListTree::Step ListTree::next_policy() {
   return ask();
 }
 
-// Beside some of Nova's, all of Cyborg's were asked for, else those that are not Nova's as well.
+// True if a provider may have both traits. Beside some of Nova's, all of Cyborg's were asked for,
+// else those that are not Nova's as well.
 bool ListTree::may_bear_both() const {
   return std::any_of(tree_.rows.begin(), tree_.rows.end(), [&](const ProviderRow& row) {
     if (some_novas_) return row.owner_cyborg;

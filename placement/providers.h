@@ -25,7 +25,7 @@ struct ProviderRow {
   std::int64_t generation = 0;
   bool one_time_use = false;  // has HW_PCI_ONE_TIME_USE
   bool owner_cyborg = false;  // has OWNER_CYBORG
-  // Those of its traits that choose a cleaning policy, if such are asked for, in their order.
+  // The row's traits that choose a cleaning policy, if such are asked for, in their order.
   std::vector<std::string> policy_traits = {};
 };
 

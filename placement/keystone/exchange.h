@@ -84,8 +84,9 @@ class Backoff final {
  public:
   Backoff(int retries, int first_delay_ms, int delay_max_ms)
       : left_(retries), delay_ms_(first_delay_ms), delay_max_ms_(delay_max_ms) {}
-  // At least `asked_s` of Retry-After (RFC 9110, 10.2.3), half a minute at most: whoever waits asks
-  // again later anyway. Not for a login, behind which a write may wait.
+  // The pause before the next try, at least `asked_s` of Retry-After (RFC 9110, 10.2.3), half a
+  // minute at most: whoever waits asks again later anyway. Not for a login, behind which a write
+  // may wait.
   [[nodiscard]] std::optional<Pause> next(std::int64_t asked_s = 0);
 
  private:
@@ -155,8 +156,8 @@ class Exchange final {
 [[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, Result<HttpResponse> answer,
                                           const Service& service = kPlacement);
 
-// From Placement's {"errors": [{"detail": …, "code": …}]}, Keystone's {"error": {"message": …}} or
-// Cyborg's {"error_message": …}; empty where the answer has none.
+// The service's own words, from Placement's {"errors": [{"detail": …, "code": …}]}, Keystone's
+// {"error": {"message": …}} or Cyborg's {"error_message": …}; empty where the answer has none.
 struct ErrorDetail {
   std::string detail;
   std::string code;

@@ -26,8 +26,8 @@ extern const Service kPlacement;
 extern const Service kCyborg;
 extern const Service kIdentity;  // Keystone itself, where tokens are validated
 
-// From the version document, read without a token: the lower of what is wanted and what the service
-// has. Errors: refused (it is too old or too new), unavailable (429, 5xx), invalid.
+// Chooses from the version document, read without a token: the lower of what is wanted and what the
+// service has. Errors: refused (it is too old or too new), unavailable (429, 5xx), invalid.
 [[nodiscard]] Result<Microversion> choose_microversion(const HttpResponse& response,
                                                        std::size_t body_bytes_max,
                                                        const Service& service = kPlacement);

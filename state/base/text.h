@@ -40,7 +40,7 @@ namespace reclaim {
 [[nodiscard]] bool same_ignoring_case(std::string_view a, std::string_view b);
 [[nodiscard]] bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
 
-// Without the characters of `blanks` at both ends.
+// The text without the characters of `blanks` at both ends.
 [[nodiscard]] std::string_view strip(std::string_view text, std::string_view blanks);
 
 // Takes what stands before the first `separator`, and the separator, off the front of `rest`.

@@ -35,7 +35,7 @@ struct HostPort {
 
 // Nothing where it is not a decimal number from 0 to `max`.
 [[nodiscard]] std::optional<unsigned> number(std::string_view text, unsigned max);
-// From 1 to 65535.
+// A port from 1 to 65535; nothing: it is none.
 [[nodiscard]] std::optional<std::uint16_t> port(std::string_view text);
 
 }  // namespace reclaim::url

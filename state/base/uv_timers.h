@@ -17,7 +17,7 @@ class UvTimers final : public Timers {
 
   std::uint64_t after(std::int64_t delay_ms, Once<> on_fire) override;
   void cancel(std::uint64_t id) override;
-  // At shutdown: nothing fires any more.
+  // Cancels all at shutdown: nothing fires any more.
   void cancel_all();
 
  private:

@@ -79,11 +79,11 @@ struct ChainProblem {
 };
 // Entries that prove nothing, by their names.
 struct DoubtedEntries {
-  // At their place, with a key that was revoked, or another put in its place: whoever has it may
-  // have signed them.
+  // The entries at their place, with a key that was revoked, or another put in its place: whoever
+  // has it may have signed them.
   std::set<std::string> revoked;
-  // Signed by none of the keys that are known there, or another entry than its name says: whoever
-  // may write the folder put it there.
+  // The entries that are signed by none of the keys that are known there, or are another than their
+  // name says: whoever may write the folder put them there.
   std::set<std::string> unproven;
 };
 struct ChainReport {
@@ -93,8 +93,8 @@ struct ChainReport {
   std::uint64_t last = 0;
   std::string last_sha256;  // of the newest file
   std::vector<ChainProblem> problems;
-  // Those given, and those that the chain's entries endorse. Where it is broken, those given alone:
-  // who may write the folder puts an endorsement of a former key wherever he likes.
+  // The keys given, and those that the chain's entries endorse. Where it is broken, the keys given
+  // alone: who may write the folder puts an endorsement of a former key wherever he likes.
   std::vector<PublicKey> keys;
   Revocations revoked;  // of keys, by the chain's entries
   DoubtedEntries doubted;

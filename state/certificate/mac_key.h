@@ -17,13 +17,13 @@ class MacKey final {
  public:
   // Errc::not_found: there is no such file. Errc::invalid names what is wrong with it.
   [[nodiscard]] static Result<MacKey> load(const std::string& path);
-  // Out of such a file's text. Zeroes, as of an empty disk, are no secret.
+  // Reads a key out of such a file's text. Zeroes, as of an empty disk, are no secret.
   [[nodiscard]] static std::optional<MacKey> parse(std::string_view text);
   // Loads it as load() does; where there is no such file, makes one (mode 0600, durable).
   [[nodiscard]] static Result<MacKey> load_or_create(const std::string& path);
 
-  // In lower-case hex. `purpose` keeps what one thing is signed with from being good for another;
-  // each name and value is taken with its length, in the order of the names.
+  // The code in lower-case hex. `purpose` keeps what one thing is signed with from being good for
+  // another; each name and value is taken with its length, in the order of the names.
   [[nodiscard]] std::string mac(std::string_view purpose,
                                 const std::map<std::string, std::string>& fields) const;
   // Takes the same time wherever they differ.

@@ -248,7 +248,7 @@ class CertificateMirror::Core final {
     }
   }
 
-  // Each reason once, until all is copied again.
+  // Tells each reason once, until all is copied again.
   void tell(const Status& done) {
     const std::string why = done.ok() ? std::string() : done.error().what;
     const std::string before = std::exchange(told_, why);

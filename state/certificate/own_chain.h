@@ -14,7 +14,8 @@
 namespace reclaim {
 
 struct OwnChain {
-  // Without a word of entries by former keys that vouched for the next and are not revoked.
+  // The report, without a word of entries by former keys that vouched for the next and are not
+  // revoked.
   ChainReport report;
   // The id of the last key that sealed before and did not vouch for the next: who holds its public
   // key alone cannot follow the chain any more.

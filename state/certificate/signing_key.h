@@ -51,7 +51,7 @@ class SigningKey final {
   [[nodiscard]] static Result<SigningKey> load_or_create(const std::string& path);
 
   [[nodiscard]] const PublicKey& public_key() const { return public_; }
-  // Raw, kSignatureBytes long.
+  // The signature is raw, kSignatureBytes long.
   [[nodiscard]] Result<std::string> sign(std::string_view bytes) const;
 
  private:

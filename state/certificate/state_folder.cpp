@@ -76,7 +76,7 @@ bool is_there(const fs::path& path) {
   return fs::symlink_status(path, untold).type() != fs::file_type::not_found;
 }
 
-// Over nothing that is there already. What is not there was moved, or never made.
+// Moves a file, over nothing that is there already. What is not there was moved, or never made.
 void move_into(const fs::path& folder, const fs::path& from, std::error_code& error) {
   if (!is_there(from)) return;
   const fs::path to = folder / from.filename();

@@ -46,7 +46,7 @@ Status Succession::take(const Sealed& sealed) {
   }
   if (!current_.empty() && current_ != sealed.key_id) {
     retired_.emplace(current_, sealed.sequence);
-    // Nor does the one count that was to follow and did not.
+    // A key that was to follow and did not counts no more either.
     if (!next_.empty() && next_ != sealed.key_id) retired_.emplace(next_, sealed.sequence);
     next_.clear();
   }

@@ -34,9 +34,9 @@ class Succession final {
   explicit Succession(std::vector<PublicKey> keys, Revocations revoked = {})
       : keys_(std::move(keys)), revoked_(std::move(revoked)) {}
 
-  // Those given, and those that an entry endorsed.
+  // The keys given, and those that an entry endorsed.
   [[nodiscard]] const std::vector<PublicKey>& keys() const { return keys_; }
-  // Those given, and what the entries said; of one key the revocation that reaches back furthest.
+  // The revocations given, and those of the entries; of one key the one that reaches back furthest.
   [[nodiscard]] const Revocations& revoked() const { return revoked_; }
 
   // Takes in an entry whose signature is good. Errc::refused: its key signs nothing any more, or it

@@ -137,7 +137,7 @@ struct Row {
 }
 
 [[nodiscard]] DeviceState device_state(Stage stage);
-// In the middle of a cleaning: a lock and perhaps a claim are held.
+// True in the middle of a cleaning: a lock and perhaps a claim are held.
 [[nodiscard]] bool is_busy(Stage stage);
 // The busy stages that take the drive's time: a survey looks at Placement meanwhile.
 [[nodiscard]] bool may_last_long(Stage stage);

@@ -18,9 +18,9 @@ inline constexpr std::size_t kNamedStepsBytesMax = 32'768;
 // record.
 inline constexpr std::size_t kNamedPlanBytesMax = 49'152;
 
-// Out of {"clean_steps": [{"interface": "card", "step": "reflash", "args": {…}}]}, as Ironic's API
-// has it, or of the list alone, as its command line reads it from a file. Without args: none are
-// given. Errc::invalid or Errc::limit names the element.
+// Reads the steps out of {"clean_steps": [{"interface": "card", "step": "reflash", "args": {…}}]},
+// as Ironic's API has it, or of the list alone, as its command line reads it from a file. Without
+// args: none are given. Errc::invalid or Errc::limit names the element.
 [[nodiscard]] Result<std::vector<CleanStep>> parse_named_steps(std::string_view json_text);
 
 // Checks that `offered` (Record::steps_offered) has each of the named steps, and that the step's

@@ -69,7 +69,7 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
   return !order.request_id.empty() && order.request_id.size() <= kOrderWordBytesMax;
 }
 
-// In the form that OpenStack's services give it: "req-" and a UUID.
+// True if the id has the form that OpenStack's services give it: "req-" and a UUID.
 [[nodiscard]] bool is_request_id(std::string_view text);
 
 // Nothing: this version does not know it.

@@ -76,7 +76,8 @@ std::string accepted_by(const rapidjson::Value& rule) {
   return fmt::to_string(fmt::join(texts, ", "));
 }
 
-// What a pattern accepts is easily more than was meant: no path is among it.
+// True if the rule accepts the text. A pattern easily accepts more than was meant: no path is among
+// it.
 bool accepts(const rapidjson::Value& rule, std::string_view text) {
   if (rule.IsString()) {
     const auto pattern = compiled(text_of(rule));

@@ -6,7 +6,7 @@
 
 namespace reclaim {
 
-// Those of a cleaning, from what begins it to what certifies it.
+// The fields of a cleaning, from what begins it to what certifies it.
 template <typename Visit>
 void visit_cleaning_fields(Visit& visit, field::Of<Record> auto& record) {
   using enum field::Rule;

@@ -155,8 +155,8 @@ class Store {
   // Every host that ever said so. One that does not live counts as burned: it may have missed what
   // a kick tells.
   virtual void hosts(Callback<std::vector<HostInfo>> done) = 0;
-  // Those who go by this name (state/base/host_names.h); none: no host ever announced itself under
-  // it. Costs as much in a fleet of any size.
+  // The hosts that go by this name (state/base/host_names.h); none: no host ever announced itself
+  // under it. Costs as much in a fleet of any size.
   virtual void hosts_called(const std::string& name, Callback<std::vector<std::string>> done) = 0;
   // Counts the hosts that ever announced themselves.
   virtual void count_hosts(Callback<std::size_t> done) = 0;

@@ -49,9 +49,9 @@ struct AuditEntry {
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 
-// With its id, and its detail as one printable line.
+// The entry with its id, and its detail as one printable line.
 [[nodiscard]] AuditEntry identified(AuditEntry entry);
-// Its detail for people: of key_revoked with the key, and from where on.
+// The entry's detail for people: of key_revoked with the key, and from where on.
 [[nodiscard]] std::string detail_of(const AuditEntry& entry);
 // One JSON object in one line (docs/certificate.schema.json, definitions/audit), and back. Earlier
 // versions wrote schema 1, without project, user and migration.

@@ -31,8 +31,8 @@ bool is_disowned_since(const LedgerEntry* known, const Record& record) {
 
 namespace {
 
-// Its zeroing had ended, and nobody can have been offered the drive since. Whether anybody wrote to
-// it all the same, its mark tells.
+// True if the record's zeroing had ended, and nobody can have been offered the drive since. Whether
+// anybody wrote to it all the same, its mark tells.
 bool has_ended_zeroing(const LedgerEntry* known, const Record& record) {
   const bool behind = record.stage == Stage::verifying || record.stage == Stage::concluding ||
                       record.stage == Stage::restoring || record.stage == Stage::looking;

@@ -24,7 +24,7 @@ class RedisAnswers final {
   // Lets `turn` be called, for what was added outside of a round that drains.
   void soon();
   void drain();
-  // At the end: until nothing is left, and nothing more is called afterwards by itself.
+  // Drains at the end: until nothing is left, and nothing more is called afterwards by itself.
   void drain_all();
 
  private:

@@ -14,7 +14,7 @@ constexpr std::size_t kLoadedArqsMax = 20'000;
 
 }  // namespace
 
-// In pieces: however many were written there, no answer is too long to be read.
+// Reads the ARQs in pieces: however many were written there, no answer is too long to be read.
 void RedisStore::load_arqs(const std::string& host, Callback<std::vector<Arq>> done) {
   remove_unreadable_keys();
   load_arqs_from(host, "0", {}, std::move(done));

@@ -26,7 +26,7 @@ struct NoFunctions {
   std::string_view remedy;
 };
 [[nodiscard]] NoFunctions no_functions(RedisLua lua);
-// Both as one text.
+// The reason and the remedy as one text.
 [[nodiscard]] std::string why_no_functions(RedisLua lua);
 
 class RedisCalls final {

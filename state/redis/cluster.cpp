@@ -203,7 +203,7 @@ void RedisCluster::Core::on_node(const RedisAddress& address) {
   queues_.look_again();
   const ClusterNodes::Node* node = nodes_.find(address);
   if (node != nullptr && node->in_flight > 0 && !node->connected()) {
-    // Also of one that has no slots any more: who has no answer is told of the loss.
+    // A node that has no slots any more is no exception: who has no answer is told of the loss.
     look_later();
     lost(node->failure());
   }

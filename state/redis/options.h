@@ -51,7 +51,7 @@ struct RedisOptions {
   std::size_t reply_elements_max = 1'000'000;
 };
 
-// In messages: "127.0.0.1:6379" or "[::1]:6379".
+// The address in messages: "127.0.0.1:6379" or "[::1]:6379".
 [[nodiscard]] std::string describe(const RedisAddress& address);
 // "127.0.0.1:6379/0" or "/run/redis.sock/0"; who the sentinels are, before one named the master.
 [[nodiscard]] std::string describe(const RedisOptions& options);

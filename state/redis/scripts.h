@@ -31,7 +31,8 @@ enum class RedisScript : std::uint8_t {
 };
 inline constexpr std::size_t kRedisScriptCount = 12;
 
-// Its Lua sees KEYS and ARGV: the whole of a script, or the body of a function.
+// The text of a script. Its Lua sees KEYS and ARGV: the whole of a script, or the body of a
+// function.
 struct RedisScriptText {
   RedisScript script;
   std::string_view name;

@@ -41,7 +41,7 @@ class SlotQueues final {
   void add(std::uint16_t slot, std::vector<std::string> args, Callback<RedisReply> done,
            int timeout_ms);
   [[nodiscard]] std::size_t size() const { return size_; }  // commands, those under way included
-  // After what they may wait for has changed.
+  // Looks at what waits again, after what it may wait for has changed.
   void look_again();
   // Nothing is sent any more. What is under way its connection still answers.
   void close();
