@@ -23,12 +23,12 @@ Error invalid(const PresentDrive& drive, std::string_view what) {
                            to_string(drive.address), drive.vendor_id, drive.device_id, what)};
 }
 
-// What makes a second claimant a mistake.
+// Names the option that makes a second claimant a mistake, for the error's text.
 std::string_view registering(const Settings& settings) {
   return settings.conductor.manage_providers ? "manage_providers" : "[agent_door]";
 }
 
-// Two entries of one origin: neither is the other's refinement.
+// Refuses two entries of one origin: neither is the other's refinement.
 Status check_entries(const Settings& settings, const PresentDrive& drive) {
   const DeviceSpec* first = nullptr;
   for (const DeviceSpec& spec : settings.device_specs) {

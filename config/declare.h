@@ -1,5 +1,5 @@
-// How an option is declared, once: its name, default, bounds and help, and the member of the
-// settings that it fills, from which follows its type. Inner to config/: for the tables that
+// Declares each option once: its name, default, bounds and help, and the member of the settings
+// that it fills, from which follows its type. Inner to config/: for the tables that
 // config/schema.cpp joins.
 //
 //   kRedis.option<&Settings::redis, &RedisOptions::db>({.name = "db", .fallback = "0", ...})
@@ -20,7 +20,7 @@ namespace reclaim::config {
 
 inline constexpr int kMsPerS = 1000;
 
-// What is filled.
+// The objects whose members are filled.
 struct Target {
   Settings& settings;
   placement::Options* session = nullptr;  // of a group that has a login or an endpoint
@@ -54,7 +54,8 @@ void fill(const Reader& read, std::string_view group, const Option& option, T& o
   }
 }
 
-// Where a path of members begins: in the settings, in the options of a session, or in a step.
+// Finds the object in which a path of members begins: the settings, the options of a session, or a
+// step.
 template <typename Class, typename Member>
 Class class_of(Member Class::*);
 template <auto kFirst, auto...>

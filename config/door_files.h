@@ -16,8 +16,8 @@ namespace reclaim::config {
 // names a group that there is none of.
 [[nodiscard]] Result<std::optional<std::uint32_t>> door_group(const Settings& settings);
 
-// Of its folder: it is missing, the group cannot reach the socket there, or others could replace
-// it.
+// Says what is wrong with the socket's folder: it is missing, the group cannot reach the socket
+// there, or others could replace it.
 [[nodiscard]] std::vector<Remark> door_remarks(const Settings& settings);
 
 }  // namespace reclaim::config

@@ -93,8 +93,8 @@ void check_order_key(CheckedSettings& checked) {
   checked.problems.push_back({{}, fmt::format("[security] order_key_file: {}: {}", path, why)});
 }
 
-// Who may do what with the device API: the defaults, unless a file says otherwise. One that
-// nobody named need not be there.
+// Reads who may do what with the device API: the defaults, unless a file says otherwise. A file
+// that nobody named need not be there.
 void read_policy(CheckedSettings& checked, std::vector<std::string>& files) {
   Settings& settings = checked.settings;
   const auto file = read_file(settings.policy_file, PolicyLimits{}.file_bytes);
@@ -193,7 +193,8 @@ class Loader {
     return there;
   }
 
-  // What Reclaim's own files name, and then what the command line does; before all that was read.
+  // Puts the service files before all that was read: those that Reclaim's own files name, and then
+  // those of the command line.
   void add_services() {
     std::vector<SourceFile> own = std::exchange(sources_, {});
     std::vector<std::string> own_files = std::exchange(files_, {});

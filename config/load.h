@@ -28,7 +28,7 @@ struct LoadRequest {
   std::string default_dir = "/etc/reclaim/reclaim.conf.d";
 };
 
-// The same for the device API as a process of its own. It has files of its own, for its user has
+// The request for the device API as a process of its own. It has files of its own, for its user has
 // no business with the passwords of the worker.
 [[nodiscard]] LoadRequest of_api(LoadRequest request);
 
@@ -40,15 +40,17 @@ struct Loaded {
   std::vector<std::string> files;  // what was read, from the weakest to the strongest
 };
 
-// For `config check`: everything that is wrong at once. A file that is named but cannot be read is
-// a problem; of the defaults only those that are there count, and if none is, that is a warning.
+// Finds everything that is wrong at once, for `config check`. A file that is named but cannot be
+// read is a problem; of the defaults only those that are there count, and if none is, that is a
+// warning.
 struct CheckReport {
   CheckedSettings checked;
   std::vector<std::string> files;
 };
 [[nodiscard]] CheckReport check_settings(const LoadRequest& request);
 
-// For everybody else: the settings, or one error that holds all problems, a line each.
+// Reads the settings, for everybody else than `config check`. An error holds all problems, a line
+// each.
 [[nodiscard]] Result<Loaded> load_settings(const LoadRequest& request);
 
 // The policy file alone, read again while the worker runs.

@@ -1,5 +1,5 @@
-// What this machine says of itself: its machine-id, Nova's compute_id, its full name, its boot.
-// Does file I/O and a name lookup, so it is called before the loop runs. Thread: any.
+// Reads what this machine says of itself: its machine-id, Nova's compute_id, its full name, its
+// boot. Does file I/O and a name lookup, so it is called before the loop runs. Thread: any.
 #pragma once
 
 #include "config/module_options.h"

@@ -1,5 +1,5 @@
-// What the modules are told beside their part of the settings: what depends on the machine, and
-// what is asked of a device_spec. No module reads configuration. Pure. Thread: any.
+// Makes the modules' options beside their part of the settings: those that depend on the machine,
+// and the questions to a device_spec. No module reads configuration. Pure. Thread: any.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace reclaim::config {
 
-// What this machine says of itself, read at start.
+// The machine's own names and ids, read at start.
 struct MachineFacts {
   std::string machine_id;
   std::string compute_id;  // empty: Nova's file is not there
@@ -19,14 +19,15 @@ struct MachineFacts {
   std::string fqdn;        // usual name of the root provider; empty: not known
 };
 
-// What this host is called: by its services, and what Nova may call its node, the likeliest first.
+// The host's names: the one of its services, and those that Nova may give its node, the likeliest
+// first.
 [[nodiscard]] HostNames host_names(const Settings& settings, const MachineFacts& machine);
 
 // Errc::invalid where [placement] is not configured at all.
 [[nodiscard]] Result<placement::Options> placement_options(const Settings& settings,
                                                            const MachineFacts& machine);
 
-// The same of [cyborg], and of [keystone_authtoken].
+// Errc::invalid where [cyborg], or [keystone_authtoken], is not configured at all.
 [[nodiscard]] Result<placement::CyborgOptions> cyborg_options(const Settings& settings);
 [[nodiscard]] Result<placement::TokenOptions> token_options(const Settings& settings);
 
@@ -37,14 +38,14 @@ struct MachineFacts {
 // Keeps a copy of the specs: outlives `settings`.
 [[nodiscard]] DevicePolicyLookup device_policy_lookup(const Settings& settings);
 
-// The same of [devices] device_spec, for PCI functions that are no drives.
+// Keeps a copy of [devices] device_spec, for PCI functions that are no drives: outlives `settings`.
 [[nodiscard]] DevicePolicyLookup function_policy_lookup(const Settings& settings);
 
-// Which drives discovery may send a command to, and of which other functions it looks for guests:
-// those that a device_spec entry matches.
+// True for a drive to which discovery may send a command, and for another function on which it
+// looks for guests: those that a device_spec entry matches.
 [[nodiscard]] std::function<bool(const nvme::DriveFacts&)> may_be_asked(const Settings& settings);
 
-// The same of [pci] passthrough_whitelist.
+// True for a device that a [pci] passthrough_whitelist entry of Cyborg's matches.
 [[nodiscard]] Whitelist passthrough_whitelist(const Settings& settings);
 
 // The policy matrix, in the words of nvme/erase/policy.h.

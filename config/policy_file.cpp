@@ -194,7 +194,7 @@ class PolicyReader final {
     out_.rules.push_back({std::string(key.scalar()), std::string(value.scalar()), key.line()});
   }
 
-  // What was opened, up to its end.
+  // Skips the collection that was opened, up to its end.
   bool skip() {
     int depth = 1;
     while (depth > 0) {

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 6> kOptions = {"[nvme] device_spec",
                                                       "[pci] passthrough_whitelist",
                                                       "[devices] clean_step_priority_override"};
 constexpr std::array<std::string_view, 3> kGroups = {"[clean] ", "[step:", "[policy:"};
-// What a step is told may be a password.
+// The options whose values are not shown: what a step is told may be a password.
 constexpr std::string_view kArgs = "] args";
 
 bool can_change(std::string_view name) {

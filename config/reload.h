@@ -1,6 +1,7 @@
-// What of the configuration can change while the worker runs: which devices are Reclaim's, and how
-// they are cleaned ([nvme] and [devices] device_spec, [pci] passthrough_whitelist, [step:NAME],
-// [policy:NAME], [clean], the order of the steps). Everything else is read at the start. Pure.
+// Tells which changes of the configuration take effect while the worker runs: which devices are
+// Reclaim's, and how they are cleaned ([nvme] and [devices] device_spec, [pci]
+// passthrough_whitelist, [step:NAME], [policy:NAME], [clean], the order of the steps). Everything
+// else is read at the start. Pure.
 #pragma once
 
 #include <string>

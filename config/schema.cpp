@@ -24,8 +24,8 @@ constexpr auto joined(const std::array<Option, kSizes>&... parts) {
   return all;
 }
 
-// Of options with one name, a misplaced one is told to belong to the group of the last: what
-// [policy:NAME] has as well belongs elsewhere.
+// All options. A misplaced one is told to belong to the group of the last option with its name: so
+// [policy:NAME], whose options exist elsewhere as well, comes first.
 constexpr auto kOptions =
     joined(kPolicyOptions, kBusOptions,
            adapter_options("placement", "placement",

@@ -41,8 +41,8 @@ class Remarks {
   void redis() {
     const RedisOptions& redis = settings_.redis;
     if (!redis.unix_socket.empty()) return;
-    // Where the master stands, none but the sentinels know: beside them, as far as can be told. So
-    // it is with the nodes of a cluster that url does not name.
+    // Only the sentinels know where the master stands: it is taken to be beside them, and the nodes
+    // of a cluster that url does not name beside those that it names.
     std::vector<RedisAddress> at = redis.sentinels.empty() ? redis.cluster : redis.sentinels;
     if (at.empty()) at.push_back({redis.host, redis.port});
     if (redis.password.empty()) {

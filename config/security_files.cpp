@@ -1,4 +1,4 @@
-// Who may read the keys, write the configuration and open Redis' socket.
+// Tells who may read the keys, write the configuration and open Redis' socket.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -33,7 +33,7 @@ std::vector<Remark> file_remarks(const Settings& settings, const std::vector<std
   std::vector<Remark> out;
   for (const std::string& file : files) {
     const auto mode = mode_of(file);
-    // Of the policy file it is told where that is read.
+    // The policy file has its own warning, where it is read (config/load.cpp).
     if (!mode || (*mode & kOthersWrite) == 0 || file == settings.policy_file) continue;
     out.push_back(
         {fmt::format("{}: others than its owner may write it (mode {:04o}), and so decide "

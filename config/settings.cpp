@@ -211,7 +211,7 @@ class Builder {
     }
   }
 
-  // What is ours is not to be emptied.
+  // Refuses to empty a queue of Reclaim's own.
   void check_drain(const Settings& s) {
     if (s.drain.empty()) return;
     check_names("listener", "drain", s.drain);
@@ -222,7 +222,8 @@ class Builder {
     }
   }
 
-  // What is told. TLS and login are [oslo_messaging_rabbit]'s, so that a query has nothing to set.
+  // Reads [notifications]. TLS and login are [oslo_messaging_rabbit]'s, so that a query has nothing
+  // to set.
   void notifications(const Reading& reading) {
     Settings& s = out_.settings;
     fill_group(reading, kTold, s);

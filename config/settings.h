@@ -47,7 +47,7 @@ struct ApiSettings {
   listener::HttpServerOptions http;
 
   [[nodiscard]] bool on() const { return !http.bind.empty() || !http.unix_socket.empty(); }
-  // Whether the worker has to answer it.
+  // True if the worker has to answer it.
   [[nodiscard]] bool of_worker() const { return in_worker && on(); }
 };
 
@@ -130,9 +130,10 @@ struct Settings {
   std::map<std::string, std::string> policy_rules;  // what it holds, read by config/load.h
 };
 
-// What the settings are for: `serve` needs all that a worker needs; `api` what the device API as a
-// process of its own needs, which is Redis, Keystone and where to listen; a `tool` (explain, config
-// check of a part, machine) is content with what is there, as long as it is well formed.
+// The process that the settings are for: `serve` needs all that a worker needs; `api` what the
+// device API as a process of its own needs, which is Redis, Keystone and where to listen; a `tool`
+// (explain, config check of a part, machine) is content with what is there, as long as it is well
+// formed.
 enum class Purpose { serve, api, tool };
 
 struct CheckedSettings {
@@ -152,8 +153,8 @@ struct CheckedSettings {
                                                   std::uint16_t product_id,
                                                   const PciAddress& address);
 
-// What an entry says, raised by the policies that its tags choose: those whose name is that of a
-// tag, or what the tag `policy` says. `timeout_ms` is [nvme] cleanup_timeout.
+// The policy of an entry, raised by the policies that its tags choose: those whose name is that of
+// a tag, or what the tag `policy` says. `timeout_ms` is [nvme] cleanup_timeout.
 [[nodiscard]] DevicePolicy policy_by_role(DevicePolicy of_entry, const DeviceSpec& spec,
                                           const RolePolicies& roles, std::int64_t timeout_ms);
 
@@ -166,7 +167,7 @@ struct CheckedSettings {
 // redis://[user:password@]host[:port][/db] or unix://[user:password@]/path[?db=N] into the fields
 // of `redis` that it is about. The error never quotes a password.
 [[nodiscard]] Status parse_redis_url(std::string_view text, RedisOptions& redis);
-// Whether this build's hiredis has TLS; without it, rediss:// is refused.
+// True if this build's hiredis has TLS; without it, rediss:// is refused.
 [[nodiscard]] bool redis_has_tls();
 
 }  // namespace reclaim::config

@@ -102,8 +102,8 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   }
 }
 
-// Which process answers. Strangers' bytes are read by none that holds the drives, unless somebody
-// says so, and then only those of this host.
+// Checks which process answers. Strangers' bytes are read by none that holds the drives, unless
+// `in_worker` says so, and then only those of this host.
 void check_process(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
   if (api.in_worker && !api.http.bind.empty()) {
@@ -125,7 +125,7 @@ void check_process(const Reading& reading, ApiSettings& api) {
   }
 }
 
-// Whether the process that is told this validates tokens.
+// True if the process that is told this validates tokens.
 bool validates_tokens(const ApiSettings& api, Purpose purpose) {
   const bool answers = purpose == Purpose::serve ? api.of_worker() : api.on();
   return answers && api.auth == ApiAuth::keystone;

@@ -24,7 +24,7 @@ constexpr std::size_t kRevisionBytesMax = 8;  // of the same
 constexpr std::size_t kDigestDigits = 64;
 constexpr std::uint8_t kSlotMax = 7;
 
-// What a drive tells is printable, and trimmed when it is compared.
+// True if a drive can say it: a drive's text is printable, and trimmed when it is compared.
 bool is_told_by_a_drive(const std::string& text, std::size_t bytes_max) {
   return !text.empty() && text.size() <= bytes_max && text.front() != ' ' && text.back() != ' ' &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -93,7 +93,7 @@ class ImageReader {
     }
   }
 
-  // Of two for the same, which one is meant is not known.
+  // Refuses two images for the same slot: which one is meant is not known.
   void check_twice(const nvme::FirmwareImage& image, const Settings& settings) {
     for (const nvme::FirmwareImage& other : settings.nvme.firmware.images) {
       if (other.model != image.model || other.revision != image.revision ||

@@ -19,7 +19,8 @@ constexpr std::string_view kGroup = "nvme";
 constexpr std::string_view kDevicesGroup = "devices";
 constexpr std::size_t kItemBytes = 255;
 
-// Of entries the first that matches counts, and our own files are stronger than a service's.
+// Reads the entries of an option. The first that matches a device counts, so our own files' come
+// before a service's.
 template <typename Parse>
 void read_entries(const Reading& reading, std::string_view group, std::string_view name,
                   Parse parse, std::vector<DeviceSpec>& all) {
@@ -44,8 +45,8 @@ void warn_of_never_counting(const Reading& reading, const std::vector<DeviceSpec
   }
 }
 
-// What such an entry is for is known by the interface's name alone; taken without it, the entry
-// would match every device.
+// Leaves out the entries with a devname: taken without the interface's name, such an entry would
+// match every device.
 void leave_out_interfaces(const Reading& reading, Settings& settings) {
   std::erase_if(settings.function_specs, [&](const DeviceSpec& spec) {
     if (spec.devname.empty()) return false;

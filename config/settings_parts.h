@@ -14,7 +14,7 @@
 
 namespace reclaim::config {
 
-// What they are read with; what is wrong is appended.
+// The reader of all groups, and the lists to which each group appends what is wrong.
 struct Reading {
   const Reader& read;
   std::vector<Problem>& problems;
@@ -22,14 +22,14 @@ struct Reading {
   Purpose purpose;
   std::set<std::string_view>& filled;  // the groups whose members were filled, as declared
 
-  // As Reader::complain().
+  // Warns, with the place and the text that Reader::complain() would give.
   void warn(std::string_view group, std::string_view name, std::string_view text) const {
     warnings.push_back({read.where(group, name), fmt::format("[{}] {}{}", group, name, text)});
   }
 };
 
-// What follows the colon of [step:NAME] and [policy:NAME]: one word of lower-case letters, digits
-// and '_'.
+// The name behind the colon of [step:NAME] and [policy:NAME]: one word of lower-case letters,
+// digits and '_'.
 inline constexpr std::size_t kSectionNameBytesMax = 64;
 [[nodiscard]] bool is_section_name(std::string_view text);
 
@@ -44,11 +44,11 @@ inline void fill_group(const Reading& reading, std::string_view group, Settings&
 // [oslo_messaging_rabbit], where the query of transport_url was already taken into account.
 void read_rabbit(const Reading& reading, Settings& settings);
 void read_nvme(const Reading& reading, Settings& settings);
-// Of [nvme]; inner to read_nvme().
+// Reads [nvme] firmware_images; inner to read_nvme().
 void read_firmware_images(const Reading& reading, Settings& settings);
 // The [policy:NAME] sections. After read_nvme(): tags of its entries choose them.
 void read_policies(const Reading& reading, Settings& settings);
-// That their steps are there. After read_steps().
+// Checks that the steps of the policies are there. After read_steps().
 void check_policy_steps(const Reading& reading, const Settings& settings);
 // These entries with every step that a policy may give their devices: a trait may choose any policy
 // for any device.

@@ -34,7 +34,7 @@ rapidjson::Value as_json(std::string_view key, const std::string& text,
   return number && parsed ? rapidjson::Value(*parsed) : word(text);
 }
 
-// What the section says, and of nothing else.
+// Takes the rule `key` from what the section says, and no other.
 void take_rule(std::string_view key, const DeviceSpec& said, RolePolicy& policy) {
   const nvme::Rules& rules = said.rules;
   if (key == "clear_action") policy.action = rules.action;
@@ -74,7 +74,7 @@ PolicySection read_policy(const Reading& reading, const IniSection& section) {
   DeviceSpec said;
   rapidjson::Document document;
   for (const std::string_view key : kRuleKeys) {
-    // Which firmware is expected depends on the model, and so is the entry's alone.
+    // The expected firmware depends on the model, and so is the entry's alone.
     if (key == "firmware" || !reading.read.given(group, key)) continue;
     const std::string text(strip(reading.read.string(group, key)));
     const Status taken = read_rule(key, as_json(key, text, document.GetAllocator()), said);
@@ -169,7 +169,7 @@ DevicePolicy policy_by_role(DevicePolicy of_entry, const DeviceSpec& spec,
     const std::string& name = is_explicit(tag) ? tag.value : tag.name;
     if (roles && is_known(*roles, name)) chosen.push_back({name, "tag " + of_entry.tags.back()});
   }
-  // Of two times the longer one counts, and this is the entry's.
+  // The longer of two times counts, and this is the entry's.
   if (roles && !of_entry.cleanup_timeout_ms) of_entry.cleanup_timeout_ms = timeout_ms;
   return raised(std::move(of_entry), chosen);
 }

@@ -63,7 +63,8 @@ void check_args(const Reading& reading, std::string_view group, OperatorStep& st
   }
 }
 
-// Who may name steps in an order would name files of the host, for a command that runs as root.
+// Checks `order_args`. Whoever may name steps in an order could otherwise name files of the host,
+// for a command that runs as root.
 void check_what_orders_set(const Reading& reading, std::string_view group, OperatorStep& step) {
   if (Status good = check_order_args(step.order_args); !good) {
     reading.read.complain(group, "order_args", ": " + good.error().what);
@@ -139,8 +140,9 @@ bool may_meet(const StepSection& a, const StepSection& b, const DeviceSpec& spec
   return by_name || overlap(*a.devices, *b.devices);
 }
 
-// Of a drive the erase has its place among the priorities, so that the highest runs first. A step
-// that is for other devices as well is taken for theirs: the class of a device tells, on its host.
+// Checks a step for drives against the erase, which has its place among the priorities: the highest
+// runs first. A step that is for other devices as well is taken for theirs: the class of a device
+// tells, on its host.
 void check_for_drives(const Reading& reading, const StepSection& section,
                       const std::vector<DeviceSpec>& specs,
                       const std::vector<DeviceSpec>& functions) {
@@ -224,7 +226,8 @@ void check_names_of_specs(const Reading& reading, const std::vector<StepSection>
   }
 }
 
-// What it lists is taken out of the pool, and nothing gives it back.
+// Warns of devices without a verifying step: they are taken out of the pool, and nothing gives them
+// back.
 void warn_of_unverified(const Reading& reading, const Settings& settings) {
   for (const DeviceSpec& spec : settings.function_specs) {
     const bool verified = std::any_of(

@@ -25,7 +25,7 @@ constexpr std::size_t kIdDigits = 4;  // as lspci -nn prints an id
 // Besides kRuleKeys.
 constexpr std::array<std::string_view, 8> kOurKeys = {
     "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem", "steps", "clean"};
-// Of [devices], besides kFunctionKeys.
+// The keys that a [devices] entry has besides kFunctionKeys.
 constexpr std::array<std::string_view, 6> kSharedKeys = {"vendor_id", "product_id", "address",
                                                          "tags",      "steps",      "clean"};
 constexpr std::array<std::string_view, 3> kMatchKeys = {"vendor_id", "product_id", "address"};
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 4> kNovaFlags = {"one_time_use", "live_mi
                                                         "remote_managed", "trusted"};
 // Nova's keys that a drive's entry knows otherwise or cannot have.
 constexpr std::array<std::string_view, 2> kNovaFunctionKeys = {"managed", "devname"};
-// What an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys.
+// The keys that an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys.
 constexpr std::array<std::string_view, 5> kWhitelistKeys = {"vendor_id", "product_id", "address",
                                                             "managed", "devname"};
 constexpr std::string_view kDeviceSpec = "[nvme] device_spec";
@@ -76,7 +76,7 @@ std::string text_of(const rapidjson::Value& value) {
   return std::string(value.GetString(), value.GetStringLength());
 }
 
-// Which keys an entry may have.
+// The kind of an entry, which decides over the keys that it may have.
 enum class EntryKind { device_spec, function_spec, whitelist, match };
 
 // Reads one entry; everything that is wrong with it is appended to `problems`.

@@ -29,8 +29,8 @@ enum class SharedSubsystem { refuse, allow };
 
 [[nodiscard]] std::string_view to_string(SharedSubsystem shared);
 
-// Which PCI addresses an entry is for. Bus, slot and function have so few values that a pattern is
-// resolved to their set once; the domain keeps its pattern.
+// The PCI addresses that an entry is for. Bus, slot and function have so few values that a pattern
+// is resolved to their set once; the domain keeps its pattern.
 class AddressPattern {
  public:
   // Everything.
@@ -86,7 +86,8 @@ struct DeviceSpec {
   std::vector<DeviceTag> tags;
   std::vector<std::string> steps;  // names of [step:NAME] sections that are for its devices
   std::optional<bool> manual;      // clean = manual or auto; nothing: [clean] automated
-  // Of [devices] alone (handlers/options.h FunctionPolicy).
+  // The fields from here to config_ignored are of [devices] alone (handlers/options.h
+  // FunctionPolicy).
   std::string type;
   std::string driver;
   std::vector<std::string> roms_allowed;
@@ -112,19 +113,19 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 [[nodiscard]] std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                                         std::vector<Problem>& problems);
 
-// The same of [devices] device_spec.
+// Reads one value of [devices] device_spec, as parse_device_spec() does.
 [[nodiscard]] std::vector<DeviceSpec> parse_function_spec(std::string_view text, const Location& at,
                                                           std::vector<Problem>& problems);
 
-// What a step's `devices` matches: an object with an entry's vendor_id, product_id and address, and
+// Reads a step's `devices`: an object with an entry's vendor_id, product_id and address, and
 // nothing else. `option` is how problems name it. Nothing: there are problems.
 [[nodiscard]] std::optional<DeviceSpec> parse_device_match(std::string_view text,
                                                            std::string_view option,
                                                            const Location& at,
                                                            std::vector<Problem>& problems);
 
-// The same of Cyborg's [pci] passthrough_whitelist, whose entries say which devices they are for
-// and whether libvirt manages them, and nothing that counts besides.
+// Reads one value of Cyborg's [pci] passthrough_whitelist, whose entries say which devices they are
+// for and whether libvirt manages them, and nothing that counts besides.
 [[nodiscard]] std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text,
                                                                   const Location& at,
                                                                   std::vector<Problem>& problems);
@@ -138,10 +139,10 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
                                                std::uint16_t vendor_id, std::uint16_t product_id,
                                                const PciAddress& address);
 
-// Whether it restricts nothing: any vendor, any product, any place.
+// True if it restricts nothing: any vendor, any product, any place in domain 0000.
 [[nodiscard]] bool matches_every_drive(const DeviceSpec& spec);
 
-// Whether one device can match both.
+// True if one device can match both.
 [[nodiscard]] bool overlap(const DeviceSpec& a, const DeviceSpec& b);
 
 // One warning for each entry that never counts, since an earlier one takes all that it matches. An

@@ -77,7 +77,7 @@ class Translation {
     out_ += c;
   }
 
-  // What follows a backslash.
+  // Translates what follows a backslash.
   void escape() {
     if (rest_.empty()) return fail("a '\\' at the end");
     const char c = next();

@@ -27,8 +27,8 @@ class Pattern {
   // case.
   [[nodiscard]] static Result<Pattern> create(std::string_view text);
 
-  // As re.match(): from the start of `text`, not necessarily to its end. CHECKs that `text` is at
-  // most kPatternTextBytesMax bytes long.
+  // Matches as re.match(): from the start of `text`, not necessarily to its end. CHECKs that `text`
+  // is at most kPatternTextBytesMax bytes long.
   [[nodiscard]] bool matches_start(std::string_view text) const;
 
  private:

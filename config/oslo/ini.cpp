@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kExcerptBytes = 60;
 constexpr std::size_t kProblems = 50;  // a file that is not INI at all is wrong in every line
 
-// What Python calls white space, in UTF-8, beyond ASCII.
+// The white space of Python beyond ASCII, in UTF-8.
 constexpr std::array<std::string_view, 19> kWideSpaces = {
     "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81",
     "\xE2\x80\x82", "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86",
@@ -166,7 +166,8 @@ class Parser {
     file_.problems.push_back({{name_, line}, std::move(text)});
   }
 
-  // What a continuation line would continue: an entry, or a bad line already complained about.
+  // The thing that a continuation line would continue: an entry, or a bad line already complained
+  // about.
   enum class Open { none, entry, skipping };
 
   std::string_view rest_;

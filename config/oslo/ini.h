@@ -16,8 +16,8 @@
 
 namespace reclaim::config {
 
-// Where something was written. `line` counts from 1; 0 means the file as a whole, and an empty file
-// name means a default, which nobody wrote.
+// The place where something was written. `line` counts from 1; 0 means the file as a whole, and an
+// empty file name means a default, which nobody wrote.
 struct Location {
   std::string file;
   int line = 0;

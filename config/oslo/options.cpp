@@ -32,7 +32,7 @@ bool in_list(std::string_view list, std::string_view word) {
   return false;
 }
 
-// As the table has it: "step:" for [step:reflash].
+// The group's name in the table: "step:" for [step:reflash].
 std::string_view declared_group(std::string_view group) {
   const std::size_t colon = group.find(':');
   return colon == std::string_view::npos ? group : group.substr(0, colon + 1);
@@ -45,7 +45,7 @@ const OptionGroup* find_group(std::string_view name) {
   return nullptr;
 }
 
-// How many letters were left out, added, mistaken, or exchanged with the next.
+// Counts the letters that were left out, added, mistaken, or exchanged with the next.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> to(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) to[i][0] = i;
@@ -254,8 +254,7 @@ std::optional<std::string> Options::refer(std::string_view group, std::string_vi
   return text;
 }
 
-// What "$name" in `value` stands for: "group.name", or a name in the value's own group, or in
-// DEFAULT.
+// Resolves "$name" in `value`: "group.name", or a name in the value's own group, or in DEFAULT.
 std::string Options::reference(const Value& value, std::string_view group, std::string_view name,
                                Pass& pass) const {
   if (pass.depth >= kReferencesDeep || pass.references >= kReferencesMax) {

@@ -29,8 +29,8 @@ struct Range {
   std::int64_t max;
 };
 
-// What a text has to be: anything; an absolute path, where empty is accepted only as the default;
-// an http(s) URL without a password, or empty.
+// The accepted form of a text: anything; an absolute path, where empty is accepted only as the
+// default; an http(s) URL without a password, or empty.
 enum class Form { any, path, url };
 
 class Reader;

@@ -20,7 +20,7 @@ class Reader {
   // Each CHECKs that the schema has the option. Values out of the schema's range or choices are
   // problems.
   [[nodiscard]] std::string string(std::string_view group, std::string_view name) const;
-  // Which of the choices it is.
+  // The index of the value among the option's choices.
   [[nodiscard]] std::size_t choice(std::string_view group, std::string_view name) const;
   [[nodiscard]] int integer(std::string_view group, std::string_view name) const;
   [[nodiscard]] double real(std::string_view group, std::string_view name) const;
@@ -28,7 +28,7 @@ class Reader {
   [[nodiscard]] std::vector<std::string> list(std::string_view group, std::string_view name) const;
   [[nodiscard]] std::vector<Value> multi(std::string_view group, std::string_view name) const;
 
-  // Where its value was written; no file if it is the default.
+  // The place where its value was written; no file if it is the default.
   [[nodiscard]] Location where(std::string_view group, std::string_view name) const;
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const {
     return options_.given(group, name);
@@ -36,11 +36,11 @@ class Reader {
   [[nodiscard]] std::vector<IniSection> family(std::string_view prefix) const {
     return options_.family(prefix);
   }
-  // By one of Reclaim's own files, and by none with --service-config that is weaker.
+  // True if one of Reclaim's own files sets it, and none with --service-config that is weaker.
   [[nodiscard]] bool given_by_us(std::string_view group, std::string_view name) const;
   // "FILE:LINE: [group] name TEXT" (or ": TEXT") where the option was set, else without a place.
   void complain(std::string_view group, std::string_view name, std::string_view text) const;
-  // The same of a value, which is quoted: "...: 'VALUE' WHY".
+  // Complains of a value, which is quoted: "...: 'VALUE' WHY".
   void refuse(std::string_view group, std::string_view name, std::string_view value,
               std::string_view why) const;
 

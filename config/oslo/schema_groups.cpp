@@ -6,7 +6,7 @@
 namespace reclaim::config {
 namespace {
 
-// What keystoneauth knows beside the options we have.
+// The options of keystoneauth that have no effect here, beside those that we have.
 constexpr std::string_view kAdapterUnused =
     "service_name,trust_id,trust-id,connect_retries,connect_retry_delay,status_code_retries,"
     "status_code_retry_delay,retriable_status_codes,min_version,max_version,version,"
