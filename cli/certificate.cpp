@@ -39,8 +39,8 @@ Result<rapidjson::Document> open_certificate(const std::string& text, std::uint6
   return json::parse(sealed->content, kSealedBytesMax);
 }
 
-// By ID, by number, or by the beginning of one ID; what is two of these is none. An ID begins with
-// eight digits at most, so a number of nine is nothing else.
+// Finds an entry's file by its ID, its number, or the beginning of its ID; a word that means two
+// entries is an error. An ID begins with eight digits at most, so a number of nine is nothing else.
 Result<ChainFile> find_file(const std::string& folder, const std::string& named) {
   auto listing = list_chain(folder);
   if (!listing.ok()) return std::move(listing).error();
@@ -150,7 +150,7 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
   return Ok{};
 }
 
-// What speaks against one of a chain's entries, or what passes for one; empty: nothing.
+// Says what speaks against one of a chain's entries, or what passes for one; empty: nothing.
 std::string why_not_of_chain(const std::string& folder, const std::string& text,
                              const Sealed& sealed, const ChainReport& chain) {
   const auto listing = list_chain(folder);
@@ -183,7 +183,7 @@ std::string kind_of(const Sealed& sealed) {
                      event, text_of(*content, "serial"));
 }
 
-// Whether a reader would take it for an entry's name: "000000002-ID.json", also with more digits or
+// True if a reader would take it for an entry's name: "000000002-ID.json", also with more digits or
 // in upper case.
 bool names_an_entry(std::string_view name) {
   constexpr std::size_t kDigitsMin = 9;

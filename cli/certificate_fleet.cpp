@@ -15,7 +15,7 @@
 namespace reclaim::cli {
 namespace {
 
-// What is shown, and all that there is: an id that two have is looked for in that.
+// The rows that are shown, and all that there are: an id that two have is looked for in `whole`.
 struct Fleet {
   Table shown;
   Table whole;

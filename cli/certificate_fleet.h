@@ -16,8 +16,8 @@ namespace reclaim::cli {
 [[nodiscard]] Result<StoredCertificate> fleet_certificate(const std::string& host,
                                                           const std::string& address,
                                                           std::string_view sealed);
-// Of the rows of a list with hosts that have the id of an earlier one: what to say of each, in
-// words. A host's login may write another's id into a text of its own.
+// Says in words which rows of a list with hosts have the id of an earlier one. A host's login may
+// write another's id into a text of its own.
 [[nodiscard]] std::vector<std::string> claimed_twice(const Table& table);
 
 }  // namespace reclaim::cli

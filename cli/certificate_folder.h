@@ -1,5 +1,5 @@
-// What the commands over a folder of certificates have in common: where it is, which keys it is
-// verified with, and all of it at once. Blocks; thread: the command's.
+// The common part of the commands over a folder of certificates: where it is, which keys it is
+// verified with, and reading all of it. Blocks; thread: the command's.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,10 @@
 
 namespace reclaim::cli {
 
-// Of a folder that was named, or that an auditor's key or noted entry is held against.
+// The complaint of an empty folder that was named, or that an auditor's key or noted entry is held
+// against.
 inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of a chain?";
-// Whether that is said of an empty one; else it is a host that has released nothing yet.
+// True if an empty folder is complained of; else it is of a host that has released nothing yet.
 [[nodiscard]] bool must_have_entry(const CertificateOptions& options);
 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
@@ -49,8 +50,8 @@ struct ChainPlace {
 // another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
-// Of a chain in a mirror those of its own host alone, HOST.pub in the folder that --public-key
-// names, the oldest and what follows it: another host's proves nothing there.
+// The keys of a chain in a mirror: those of its own host alone, HOST.pub in the folder that
+// --public-key names, the oldest and what follows it. Another host's key proves nothing there.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options,
                                                      const ChainPlace& place);

@@ -26,13 +26,14 @@ constexpr std::size_t kKeyPrefixMin = 8;
 constexpr std::size_t kKeyIdChars = 64;
 constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
 
-// What a key signed in a chain: sequences, in their order, of entries and of certificates.
+// The sequences that a key signed in a chain, in their order: of entries and of certificates.
 struct Signed {
   std::vector<std::uint64_t> entries;
   std::vector<std::uint64_t> certificates;
 };
 
-// By the key's id. A file that cannot be read is left out: `certificate verify` complains of it.
+// Finds the keys that signed in a chain, by id. A file that cannot be read is left out:
+// `certificate verify` complains of it.
 Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
@@ -47,14 +48,15 @@ Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
   return keys;
 }
 
-// Whether it is an id, or the beginning of one. A file of such a name is given as ./NAME: whoever
+// True if it is an id, or the beginning of one. A file of such a name is given as ./NAME: whoever
 // may write the folder that an operator works in chooses no key for him.
 bool is_of_an_id(std::string_view text) {
   return text.size() >= kKeyPrefixMin && text.size() <= kKeyIdChars &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// By a file with the public key, by the id, or by the beginning of one that has signed.
+// Finds a key's id by a file with the public key, by the id, or by the beginning of one that has
+// signed.
 Result<std::string> find_key(const std::map<std::string, Signed>& keys, const std::string& named) {
   const std::string id = lower(named);
   if (!is_of_an_id(id) && ::access(named.c_str(), F_OK) == 0) {
@@ -98,7 +100,7 @@ Status keep_entry(const config::Settings& settings, AuditEntry entry) {
   return kept;
 }
 
-// Why this key is none that the one in use could put in its own place.
+// Refuses a key that the one in use could not put in its own place.
 Status check_next(const config::Settings& settings, const PublicKey& next) {
   const std::string folder = certificates_folder(settings.state_path);
   const auto listing = list_chain(folder);

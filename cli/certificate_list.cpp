@@ -14,7 +14,7 @@
 namespace reclaim::cli {
 namespace {
 
-// What the list has so far, and what it does not.
+// The rows that the list has so far, and what it does not show.
 struct Listed {
   Table table;
   LeftOut left_out;

@@ -46,7 +46,7 @@ constexpr std::array kTenancy = {Row{"instance", "Instance"},
 constexpr std::array kTimes = {
     Row{"started_at", "Cleaning started"}, Row{"verified_at", "Erasure verified"},
     Row{"released_at", "Released"}, Row{"not_returned", "Erased, not returned"}};
-// Of these a zero or a no says that there was nothing of the kind: another method, no allowance.
+// Members whose zero or no says that there was nothing of the kind: another method, no allowance.
 constexpr std::array<std::string_view, 10> kSilent = {
     "adopted",    "bytes_unreadable", "bytes_zeroed",     "capacity_bytes",    "commands",
     "host_reads", "host_writes",      "places_off_value", "places_unreadable", "resumed_at_bytes"};
@@ -153,7 +153,7 @@ std::string rows_of_object(const rapidjson::Value& certificate, std::string_view
   return out;
 }
 
-// What each clean step looked at, by step.
+// The rows of what each clean step looked at, by step.
 std::string findings_of(const rapidjson::Value& certificate) {
   const rapidjson::Value* findings = json::find(certificate, "findings");
   if (findings == nullptr || !findings->IsObject()) return {};
@@ -178,7 +178,7 @@ std::string findings_of(const rapidjson::Value& certificate) {
   return out;
 }
 
-// When each stage was reached, and how long it took until the next.
+// The rows of when each stage was reached, and how long it took until the next.
 std::string timeline_rows(const rapidjson::Value& certificate) {
   const rapidjson::Value* timeline = json::find(certificate, "timeline");
   if (timeline == nullptr || !timeline->IsArray()) return {};
@@ -212,7 +212,7 @@ std::string unknown_rows(const rapidjson::Value& certificate) {
   return out;
 }
 
-// What the class means, and by which documents.
+// The meaning of the class, and the documents that give it.
 std::string_view meaning_of(std::string_view sanitization_class) {
   if (sanitization_class == "purge") {
     return "Purge: recovery is infeasible with state-of-the-art laboratory techniques (NIST SP "

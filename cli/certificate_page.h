@@ -9,7 +9,7 @@
 
 namespace reclaim::cli {
 
-// How it stands in its chain.
+// A sealed file's place in its chain.
 struct SealedPlace {
   std::uint64_t sequence = 0;
   std::string previous;  // SHA-256 of the file before
@@ -18,8 +18,8 @@ struct SealedPlace {
   std::string sha256;  // of all bytes of it
 };
 
-// Who answers for it and who signs the page by hand, as the configuration says: no part of what is
-// sealed. Empty: nobody is named.
+// The names of who answers for it and who signs the page by hand, as the configuration says: no
+// part of what is sealed. Empty: nobody is named.
 struct PageIssuer {
   std::string organization;
   std::string signatory;

@@ -124,7 +124,8 @@ class Summing final {
     }
   }
 
-  // Of a tenancy of one chain, and the next one: of the same, or of another.
+  // Adds a tenancy of chain `from` that the next one followed without an erasure; the next one is
+  // of chain `to`, the same or another.
   void add(const MissingErasure& missing, const Lookup& from, const Lookup& to) {
     const std::string& host = to.host(missing.next);
     if (!may_be_invented(to, missing.next) && (!within(missing.next.at) || !is_of(host))) return;
@@ -275,7 +276,7 @@ class Summing final {
 PeriodReport report_of(const std::vector<ReportSource>& sources, ChainState chain,
                        const Selection& selection) {
   Summing summing(std::move(chain), selection, sources.size());
-  // What is proven is looked up in what is proven.
+  // A proven tenancy is looked up among the proven entries.
   std::vector<Lookup> proven;
   std::vector<Lookup> all;
   std::vector<DriveEvents> events;

@@ -1,5 +1,5 @@
-// What a chain of certificates says of a period: for an auditor's quarter or a provider's month.
-// Pure: what was read from the chain goes in, a summary comes out. Thread: any.
+// Sums up what a chain of certificates says of a period: for an auditor's quarter or a provider's
+// month. Pure: what was read from the chain goes in, a summary comes out. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct ReportSource {
   DriveEvents events;
 };
 
-// Of one drive in the period; of a device that is no drive, its address is its name.
+// One drive in the period; a device that is no drive has its address for a name.
 struct ReportedDevice {
   std::string host;
   std::string address;  // the last one
@@ -73,8 +73,8 @@ struct MethodUse {
   std::int64_t longest_ms = 0;
 };
 
-// What an auditor asks about: a quarantine, a release by another hand, a tenancy without an
-// erasure.
+// An event that an auditor asks about: a quarantine, a release by another hand, a tenancy without
+// an erasure.
 struct Incident {
   std::uint64_t sequence = 0;
   WallMs at;
@@ -108,7 +108,7 @@ struct PeriodReport {
   std::size_t unerased = 0;
   LeftOut left_out;
   std::uint64_t bytes = 0;
-  // Of the chain's entries in the period; 0: none, or of several chains.
+  // The first and the last of the chain's entries in the period; 0: none, or of several chains.
   std::uint64_t first_sequence = 0;
   std::uint64_t last_sequence = 0;
   ChainState chain;

@@ -171,7 +171,7 @@ std::string durations(const PeriodReport& report) {
   return bars.empty() ? std::string() : bar_chart("Median time of a cleaning", bars, kBlue);
 }
 
-// How many drives by the endurance used, as the last health step of each found it.
+// Charts the drives by the endurance used, as the last health step of each found it.
 std::string wear(const PeriodReport& report) {
   Series drives{"drives", std::string(kBlue), std::vector<std::size_t>(kWearBuckets, 0)};
   bool any = false;
@@ -221,7 +221,7 @@ std::string incidents(const PeriodReport& report) {
   return rows.size() < 2 ? std::string("<p>None in the journal.</p>\n") : list(rows);
 }
 
-// Of a tenant, each erasure.
+// Lists each erasure of a tenant, if the report is of one.
 std::string erasures(const PeriodReport& report) {
   if (!report.selection.names_a_tenant()) return {};
   constexpr std::array<std::string_view, 8> kShown = {"Host",   "Sequence", "Released At", "Serial",

@@ -50,7 +50,7 @@ ChainState state_of(const ChainPlace& place, const CertificateOptions& options,
   return state;
 }
 
-// Of several chains, one that is not verified is enough for all.
+// Joins the states of several chains: one that is not verified is enough for all.
 class Fleet final {
  public:
   void add(const std::string& host, const ChainState& chain) {
@@ -78,7 +78,7 @@ class Fleet final {
     }
     all.text = fmt::format("{} of {} chains are whole and signed, each by its own host{}",
                            verified_, count_, missing_);
-    // What is wrong comes first: a page shows some of them.
+    // The chains that are not verified come first: a page shows some lines only.
     all.problems = std::move(others_);
     all.problems.insert(all.problems.end(), good_.begin(), good_.end());
     return all;

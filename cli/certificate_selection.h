@@ -1,5 +1,5 @@
-// Which erasures a list or a report of certificates is of: a period, a project, an instance, a
-// host. What is left out because nobody knows whose it was is counted, so that it is not taken for
+// Selects the erasures that a list or a report of certificates is of: by period, project, instance,
+// host. It counts what is left out because nobody knows whose it was, so that it is not taken for
 // nobody's. Pure; thread: any.
 #pragma once
 
@@ -35,24 +35,25 @@ struct Selection {
   std::string host = {};
 
   [[nodiscard]] bool names_a_tenant() const { return !project.empty() || !instance.empty(); }
-  // Whether what names these two is of the tenant that is asked for.
+  // True if something that names these two is of the tenant that is asked for.
   [[nodiscard]] bool of_tenant(const std::string& project_id, const std::string& instance_id) const;
 };
-// Of --from and --to, of which either may be left out, --project, --instance and --host.
+// Takes --from and --to, of which either may be left out, --project, --instance and --host.
 [[nodiscard]] Result<Selection> selection_of(const CertificateOptions& options);
 
-// What is of the period and the host, and may be the tenant's. Erasures are not shown as his.
+// Counts what is of the period and the host, and may be the tenant's. Erasures are not shown as
+// his.
 struct LeftOut {
   std::size_t no_project = 0;  // they name no project, and one was asked for
   std::size_t heard = 0;       // of a tenancy that nobody saw; the instance is among those heard of
   std::size_t unerased = 0;    // tenancies without an erasure of which nothing tells whose: shown
 };
-// Whether it is meant; what is not, but may be the tenant's, is counted.
+// True if the certificate is meant; one that is not, but may be the tenant's, is counted.
 [[nodiscard]] bool selects(const Selection& selection, const std::string& host,
                            const Certificate& certificate, LeftOut& left_out);
 // A sentence for each kind of them.
 [[nodiscard]] std::vector<std::string> remarks(const LeftOut& left_out);
-// The same for a command's `err`, and where nothing was found, that an id is needed.
+// Writes the remarks to a command's `err`, and where nothing was found, that an id is needed.
 void say_selected(const Selection& selection, bool found_none, const LeftOut& left_out,
                   std::ostream& err);
 

@@ -1,6 +1,6 @@
-// What keeps the worker from starting on this host: a drive with two claimants. `config check` and
-// `doctor` ask by this one function; the worker asks config/claims.h with the drives that it
-// discovered.
+// Looks for what keeps the worker from starting on this host: a drive with two claimants. `config
+// check` and `doctor` ask by this one function; the worker asks config/claims.h with the drives
+// that it discovered.
 #pragma once
 
 #include "config/settings.h"

@@ -150,7 +150,7 @@ struct QualifyOptions {
 [[nodiscard]] int run_qualify(Session& session, const QualifyOptions& options, std::ostream& out,
                               std::ostream& err);
 
-// What would be cleaned, how, and why not. Reads everything, does nothing.
+// Prints what would be cleaned, how, and why not. Reads everything, does nothing.
 struct PlanOptions {
   View view;
   bool guards = false;  // one row a guard instead of one row a device
@@ -219,8 +219,8 @@ struct CertificateOptions {
 [[nodiscard]] int run_fleet_certificates(Session& session, const CertificateOptions& options,
                                          std::ostream& out, std::ostream& err);
 
-// What the chain says of a period, with its own state: 1 when it was not verified, 2 when a tenancy
-// of the period followed another one without an erasure.
+// Prints what the chain says of a period, with its own state: 1 when it was not verified, 2 when a
+// tenancy of the period followed another one without an erasure.
 [[nodiscard]] int run_certificate_report(const config::Settings& settings,
                                          const CertificateOptions& options, std::ostream& out,
                                          std::ostream& err);
@@ -262,12 +262,12 @@ struct OrderKeyOptions {
 [[nodiscard]] int run_order_key(Session& session, const OrderKeyOptions& options, std::ostream& out,
                                 std::ostream& err);
 
-// As the process of that purpose would read the files.
+// Checks the files as the process of that purpose would read them.
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
                                    std::ostream& err);
 
-// Whether a worker of this version can take over what is there, as oslo.upgradecheck says it: 0
-// yes, 1 with warnings, 2 no, 255 the check itself failed. Reads only.
+// Says whether a worker of this version can take over what is there, as oslo.upgradecheck says it:
+// 0 yes, 1 with warnings, 2 no, 255 the check itself failed. Reads only.
 [[nodiscard]] int run_upgrade_check(const config::LoadRequest& request, bool as_json,
                                     std::ostream& out, std::ostream& err);
 

@@ -1,4 +1,4 @@
-// How a command says that it failed.
+// Tells that a command failed, and why.
 #pragma once
 
 #include <iosfwd>

@@ -26,7 +26,7 @@ bool check_apis_order_key(const std::string& path, std::ostream& out, std::ostre
   return not_ours;
 }
 
-// What the steps of drives read.
+// Checks the files that the steps of drives read.
 bool check_files_of_drives(const nvme::Options& nvme,
                            const std::vector<config::Location>& images_at, std::ostream& err) {
   bool good = true;

@@ -1,4 +1,4 @@
-// Whether the operator means it, asked on a terminal.
+// Asks on a terminal whether the operator means it.
 #pragma once
 
 #include <iosfwd>

@@ -100,8 +100,8 @@ class DeviceOrderRun final {
     }
   }
 
-  // Until each was heard and, with --wait, has come to rest; false: one was refused, not heard, or
-  // ended in error.
+  // Follows the orders until each was heard and, with --wait, has come to rest; false: one was
+  // refused, not heard, or ended in error.
   bool follow() {
     std::int64_t waited_ms = 0;
     for (;;) {
@@ -150,8 +150,8 @@ class DeviceOrderRun final {
     progress_.show(sent_.size() > 1 ? host : "", busy);
   }
 
-  // What became of the order counts more than a record that moved: that it does by itself. `late`:
-  // the answer may have been lost.
+  // Looks at one order. What became of it counts more than a record that moved: a record moves by
+  // itself. `late`: the answer may have been lost.
   void look(Sent& one, const Record& now, bool late) {
     const bool heard = one.taken || late;
     one.acted = one.acted || (heard && has_acted(options_.order, one.before, now));
@@ -206,7 +206,7 @@ class DeviceOrderRun final {
     one.taken = true;
   }
 
-  // Of a device that has to wait, why; each reason once.
+  // Says why a device has to wait; each reason once.
   void say_what_is_waited_for(Sent& one, const Record& now) {
     if (std::exchange(one.waiting_for, now.waiting_for) == now.waiting_for) return;
     if (now.waiting_for.empty()) return;
@@ -240,7 +240,7 @@ class DeviceOrderRun final {
     }
   }
 
-  // Of a worker that is gone nothing more is to be waited for.
+  // Gives up orders whose worker took them and is gone: nothing more is to be waited for.
   void look_at_workers() {
     const auto hosts = known_hosts(session_);
     if (!hosts) return;
@@ -269,7 +269,7 @@ class DeviceOrderRun final {
   bool well_ = true;
 };
 
-// What is about to be done, a line a device, and what is left out, with its reason.
+// Shows what is about to be done, a line a device, and what is left out, with its reason.
 void show(const std::vector<Record>& records, const DeviceCommandOptions& options,
           std::ostream& out) {
   std::size_t shown = 0;
@@ -321,7 +321,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
     if (pointless && by_name && chosen->size() == 1) return complain(err, *pointless);
     if (!pointless) records.push_back(record);
   }
-  // What was named and cannot be done is a failure; what a state chose is only left out.
+  // A named device that is left out is a failure; one that a state chose is not.
   bool well = !by_name || records.size() == chosen->size();
   if (options.choice.devices.size() != 1 || options.ask || options.dry_run) {
     out << fmt::format("{}: {} of {} devices\n", to_string(options.order), records.size(),

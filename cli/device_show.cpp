@@ -16,7 +16,7 @@
 namespace reclaim::cli {
 namespace {
 
-// For people: what is not known is nothing. For programs it stays what it is.
+// Leaves a field empty that is not known, for people. For programs it stays what it is.
 void blank_what_is_unknown(Fields& fields) {
   for (auto& [name, value] : fields) {
     if (value == Cell(std::int64_t{-1})) value = Cell();

@@ -51,7 +51,7 @@ std::string why_of(const Record& record) {
   return {};
 }
 
-// What ends it: the command, or nothing at all.
+// Names the command that ends it, or nothing at all.
 std::string what_to_do(const Record& record, const std::string& host) {
   const std::string device =
       to_string(record.address) + (record.host == host ? "" : " --host " + record.host);

@@ -10,8 +10,8 @@
 
 namespace reclaim::cli {
 
-// What an operator should know at a glance: the error, what it waits for, whose hand is on it;
-// empty: nothing.
+// The note that an operator should see at a glance: the error, what it waits for, whose hand is on
+// it; empty: nothing.
 [[nodiscard]] std::string note_of(const Record& record);
 // The instance, and the accelerator request, that it is with. The record of an available device
 // still names the last ones.

@@ -1,4 +1,5 @@
-// Which devices a command is for: named ones of a host, or those of some hosts in a state.
+// Chooses the devices that a command is for: named ones of a host, or those of some hosts in a
+// state.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ void check_signing_key(Session& session, Chart& chart) {
   chart.ok("signing key", "certificates are signed with key " + key->public_key().id());
 }
 
-// Of this process: right only where doctor runs as the worker does.
+// Checks the capabilities of this process: right only where doctor runs as the worker does.
 void check_capabilities(Chart& chart) {
   struct Needed {
     unsigned bit;
@@ -177,7 +177,7 @@ void check_libvirt(Session& session, Chart& chart) {
   }
 }
 
-// What was found is told, for the checks that follow.
+// Returns the drives that it found, for the checks that follow.
 std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
       [&](auto done) { session.drives().discover({}, std::move(done)); });

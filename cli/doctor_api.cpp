@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kAddress = "api address";
 constexpr std::int64_t kProbeMs = 5'000;
-// Of no Keystone: it looks like one of the UUIDs that tokens once were.
+// A token of no Keystone: it looks like one of the UUIDs that tokens once were.
 constexpr const char* kNoToken = "00000000000000000000000000000000";
 
 void check_file(const std::string& option, const std::string& path, Chart& chart) {
@@ -75,7 +75,7 @@ int try_to_bind(const Address& address) {
   return ::bind(fd.get(), raw, address.size) == 0 && ::listen(fd.get(), 1) == 0 ? 0 : errno;
 }
 
-// Whether it is a device API that answers there: its version document is everybody's to read.
+// True if a device API answers there: its version document is everybody's to read.
 bool is_ours(Session& session, const Address& address) {
   placement::Options options;
   options.insecure = true;  // who it is, not whether it is to be trusted

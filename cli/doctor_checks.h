@@ -25,7 +25,7 @@
 
 namespace reclaim::cli {
 
-// Where udev looks for rules, the folder that counts most first (udev(7)).
+// The folders where udev looks for rules, the one that counts most first (udev(7)).
 inline const std::vector<std::string> kUdevFolders = {"/etc/udev/rules.d", "/run/udev/rules.d",
                                                       "/usr/local/lib/udev/rules.d",
                                                       "/usr/lib/udev/rules.d", "/lib/udev/rules.d"};
@@ -38,7 +38,7 @@ struct DoctorRow {
   std::string where;
 };
 
-// Where a check was made.
+// The place where a check was made.
 inline constexpr const char* kInUnit = "in the unit";
 inline constexpr const char* kOutsideUnit = "outside";
 
@@ -77,40 +77,41 @@ class Chart final {
 // A worker beats once a survey: so long it may be silent, and three may be missing.
 [[nodiscard]] std::int64_t worker_silence_max_ms(const config::Settings& settings);
 
-// Whether its worker hears of what ends on its host; a line only where it does not.
+// Warns where the worker does not hear of what ends on its host; no line where it does.
 void check_bus_is_heard(const HostInfo& worker, WallMs now, Chart& chart);
-// Whether somebody reads the queues of Nova's notifier; `drained` are emptied by the workers.
+// Tells whether somebody reads the queues of Nova's notifier; `drained` are emptied by the workers.
 void judge_queues(const Result<std::vector<BusQueue>>& queues,
                   const std::vector<std::string>& drained, Chart& chart);
 
-// What the configuration leaves open to others: on the wire, in Redis, in files.
+// Warns of what the configuration leaves open to others: on the wire, in Redis, in files.
 void check_security(const config::Settings& settings, const std::vector<std::string>& files,
                     Chart& chart);
-// What is compiled in ("PACKAGE VERSION"), and so not updated by apt; empty: nothing is.
+// Names what is compiled in ("PACKAGE VERSION"), and so not updated by apt; empty: nothing is.
 void check_compiled_in(const std::string& what, Chart& chart);
-// The same as check_security() of an endpoint that the catalog names.
+// Warns of an endpoint that the catalog names, where it is reached in the clear.
 void check_endpoint(const std::string& service, const std::string& url, Chart& chart);
 
-// Whether somebody claims a drive that is there beside the entry that counts.
+// Checks whether somebody claims a drive that is there beside the entry that counts.
 void check_claimants(const config::Settings& settings, Chart& chart);
-// How many devices Cyborg has of this host. Where it does not tell which deployable is of which
-// device, the view has a row for each of both.
+// Counts the devices that Cyborg has of this host. Where it does not tell which deployable is of
+// which device, the view has a row for each of both.
 [[nodiscard]] std::size_t count_devices(const placement::CyborgView& view);
 
-// How long a cleaning may take, of that of our drives which may take longest.
+// Tells how long a cleaning may take, of that of our drives which may take longest.
 void check_cleaning_time(const config::Settings& settings,
                          const std::vector<nvme::DriveFacts>& drives, Chart& chart);
 
-// Whether every sealed certificate is where [certificates] mirror_dir and mirror_command take it.
+// Checks that every sealed certificate is where [certificates] mirror_dir and mirror_command take
+// it.
 void check_mirror(const config::Settings& settings, Chart& chart);
 
-// Whether udev's rules list our drives, where udev finds them first.
+// Checks that udev's rules list our drives, where udev finds them first.
 void check_udev_rules(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
                       Chart& chart, const std::vector<std::string>& folders = kUdevFolders);
 
-// What protects the connection to Redis, and whether its certificate expires soon.
+// Tells what protects the connection to Redis, and whether its certificate expires soon.
 void check_redis_tls(const RedisOptions& redis, const RedisTlsFacts& tls, WallMs now, Chart& chart);
-// How Redis runs our Lua.
+// Tells how Redis runs our Lua.
 void check_redis_functions(RedisLua lua, Chart& chart);
 // Asks one server, and no other in its place; `question` judges the answer.
 [[nodiscard]] Status ask_redis(Session& session, const RedisOptions& server,
@@ -121,7 +122,7 @@ void check_sentinels(Session& session, Chart& chart);
 void check_cluster(Session& session, Chart& chart);
 void judge_cluster(const std::vector<Result<SlotMap>>& told, Chart& chart);
 
-// What a worker has to see and to write of the host, which a container may keep from it.
+// Checks what a worker has to see and to write of the host, which a container may keep from it.
 void check_container(const nvme::Options& options, Chart& chart);
 
 // Cyborg's REST API, where it is configured: is it reached, and which microversion has it?
@@ -138,7 +139,7 @@ void check_cyborg_bindings(const CyborgReadings& readings, Chart& chart);
 // The providers of its devices; one that cannot be read is left out.
 [[nodiscard]] std::map<std::string, placement::ProviderView> read_providers(
     Session& session, const placement::CyborgView& view);
-// How it is heard of bindings where drives of ours have providers of Cyborg's.
+// Tells how bindings are heard of where drives of ours have providers of Cyborg's.
 void check_cyborg_is_heard(const config::Settings& settings,
                            const std::vector<placement::ProviderRow>& rows,
                            const std::vector<nvme::DriveFacts>& drives, Chart& chart);

@@ -1,4 +1,4 @@
-// Of `reclaim doctor`: whether the bus tells the worker of what ends.
+// The check of `reclaim doctor` whether the bus tells the worker of what ends.
 #include <fmt/core.h>
 
 #include "cli/doctor_checks.h"
@@ -11,7 +11,7 @@ constexpr std::uint32_t kOneMayGetLost = 1;
 
 }  // namespace
 
-// What ended just now may be heard of in a moment.
+// Says nothing before kHeardNearMs: the bus may tell in a moment of what ended just now.
 void check_bus_is_heard(const HostInfo& worker, WallMs now, Chart& chart) {
   const std::int64_t for_ms = now.ms - worker.unheard_since.ms;
   if (worker.unheard_ends <= kOneMayGetLost || for_ms < kHeardNearMs) return;

@@ -1,4 +1,5 @@
-// Of `reclaim doctor`: the queues of Nova's notifier, which grow for ever where nobody reads them.
+// The check of `reclaim doctor` of the queues of Nova's notifier, which grow for ever where nobody
+// reads them.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

@@ -17,9 +17,10 @@ namespace reclaim::cli {
 
 inline constexpr const char* kWorkerUnit = "reclaim.service";
 
-// What restricts a service or grants it something, of the [Service] sections of `text` (`systemctl
-// cat` prints the unit and its drop-ins in the order in which they count): options of systemd-run,
-// in that order. An assignment with a specifier ("%h") is an error: systemd-run does not expand it.
+// Reads what restricts a service or grants it something, of the [Service] sections of `text`
+// (`systemctl cat` prints the unit and its drop-ins in the order in which they count): options of
+// systemd-run, in that order. An assignment with a specifier ("%h") is an error: systemd-run does
+// not expand it.
 [[nodiscard]] Result<std::vector<std::string>> sandbox_options(std::string_view text);
 
 // `program doctor --inside-unit` with the files of `request`, in a transient service with

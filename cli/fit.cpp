@@ -16,7 +16,7 @@ std::size_t grid_width(const std::vector<std::size_t>& columns, std::size_t wide
   return sum;
 }
 
-// Whether a line may end so; not with the slash that a path begins with.
+// True if a line may end so; not with the slash that a path begins with.
 bool may_end(std::string_view line) {
   const char last = line.back();
   if (last == '/') return line.size() > 1 && line[line.size() - 2] != ' ';

@@ -1,5 +1,5 @@
-// How a table is made to fit a terminal: columns that are too wide for it are narrowed together,
-// and their texts wrapped. Pure. Thread: any.
+// Makes a table fit a terminal: columns that are too wide for it are narrowed together, and their
+// texts wrapped. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>

@@ -76,7 +76,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   }
 }
 
-// What came of each cleaning that the journal tells of.
+// Counts what came of each cleaning that the journal tells of.
 void count_cleanings(FleetStatus& out, const HostState& host) {
   std::map<std::string, WallMs> begun;
   std::map<std::string, std::uint64_t> capacity;

@@ -1,4 +1,4 @@
-// What `reclaim status` says of the fleet, from what is in Redis. Pure; thread: any.
+// Sums up the fleet for `reclaim status`, from what is in Redis. Pure; thread: any.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace reclaim::cli {
 
-// Of one host: its worker's word, its records, and its journal of the last day.
+// One host: its worker's word, its records, and its journal of the last day.
 struct HostState {
   HostInfo info;
   std::vector<Record> records;
@@ -43,7 +43,7 @@ struct FleetStatus {
   std::vector<Record> cleaning;
   std::vector<HostInfo> paused;  // hosts on which no cleaning begins for a while
   std::vector<Record> worn;      // drives near their end (handlers/drive_wear.h), the worst first
-  // Of the last day.
+  // The numbers of the last day.
   std::size_t cleaned = 0;
   std::size_t failed = 0;
   std::uint64_t bytes_given_back = 0;

@@ -37,7 +37,7 @@ constexpr std::array kDoubleWidth = {
 constexpr std::string_view kFormula = "=+-@";  // begin one; a tab or a line break is shown as \x09
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // for bytes that are not UTF-8
 
-// What is_obeyed() is within 16 bits.
+// Escapes a character that is_obeyed(): all of them are within 16 bits.
 std::string json_escape(char32_t code) {
   return fmt::format("\\u{:04x}", static_cast<unsigned>(code));
 }
@@ -83,7 +83,7 @@ std::string plain(const Cell& cell) {
   return shown_json(std::get<RawJson>(cell).text);
 }
 
-// For scripts: one line, but for JSON, whose line breaks are its own.
+// Prints a cell for scripts: on one line, but for JSON, whose line breaks are its own.
 std::string one_line(const Cell& cell) {
   const bool foreign = std::holds_alternative<std::string>(cell);
   return foreign ? visible(plain(cell)) : plain(cell);
@@ -321,7 +321,7 @@ std::string grid(Table table, const View& view, bool align_numbers) {
   return out;
 }
 
-// Which of `columns` are to be shown.
+// Finds the indices of the columns that are to be shown.
 Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
                                         const std::vector<std::string>& wanted) {
   std::vector<std::size_t> chosen;

@@ -48,8 +48,8 @@ struct View {
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;  // each as long as `columns`
-  // What a terminal that is too narrow goes without, the first one first, unless -c asks for it; a
-  // line below the table names them.
+  // The columns that a terminal that is too narrow goes without, the first one first, unless -c
+  // asks for one; a line below the table names them.
   std::vector<std::string> spare = {};
 };
 
@@ -64,12 +64,12 @@ using Fields = std::vector<std::pair<std::string, Cell>>;
 [[nodiscard]] Result<std::string> format_list(const Table& table, const View& view);
 [[nodiscard]] Result<std::string> format_show(const Fields& fields, const View& view);
 
-// How long something has lasted, in its two largest units: "42s", "5m10s", "3h2m", "12d4h". Less
-// than 0, as where clocks differ: "0s".
+// A duration in its two largest units: "42s", "5m10s", "3h2m", "12d4h". Less than 0, as where
+// clocks differ: "0s".
 [[nodiscard]] std::string age_text(std::int64_t seconds);
 
-// How many terminal columns a text takes: wide East Asian characters and emoji take two, combining
-// marks none. Bytes that are not UTF-8 count as one each.
+// Counts the terminal columns that a text takes: wide East Asian characters and emoji take two,
+// combining marks none. Bytes that are not UTF-8 count as one each.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 }  // namespace reclaim::cli

@@ -13,7 +13,8 @@
 namespace reclaim::cli {
 namespace {
 
-// What an earlier drain has begun counts as long as it goes on.
+// The devices to drain, or to bring back. A device that an earlier drain has put into
+// maintenance counts as long as it is cleaned.
 std::vector<std::string> addresses_of(const std::vector<Record>& records, bool end) {
   std::vector<std::string> addresses;
   for (const Record& record : records) {
@@ -37,7 +38,7 @@ Status check_not_observing(Session& session, const std::string& host) {
                   host)};
 }
 
-// Of what was ordered, the devices that are on offer nevertheless.
+// The devices that are on offer nevertheless.
 std::vector<std::string> on_offer(const std::vector<Record>& records) {
   std::vector<std::string> addresses;
   for (const Record& record : records) {

@@ -1,5 +1,5 @@
-// What blocks, for a command that can be interrupted: it runs on a thread of its own while the loop
-// goes on, and is told to end by SIGINT, SIGTERM or cancel(). While it runs the command may look
+// Runs what blocks, for a command that can be interrupted: on a thread of its own while the loop
+// goes on, until SIGINT, SIGTERM or cancel() tells it to end. While it runs the command may look
 // around. Thread: the session's.
 #pragma once
 
@@ -30,7 +30,7 @@ class InterruptibleWork final {
         mailbox_(session.loop(), [](const Message& message) { message(); }),
         jobs_([] {}) {}
 
-  // What runs ends as soon as it can be left; nothing is begun any more.
+  // Ends what runs as soon as it can be left; nothing is begun any more.
   void cancel() {
     cancelled_ = true;
     jobs_.stop_all();

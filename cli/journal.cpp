@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kEntriesAtOnce = 500;
 constexpr std::size_t kEntriesMax = 20'000;
 
-// Whether more may follow.
+// True if more may follow.
 bool append(JournalPage page, JournalPage& all) {
   const bool whole = page.entries.size() == kEntriesAtOnce;
   std::move(page.entries.begin(), page.entries.end(), std::back_inserter(all.entries));

@@ -9,11 +9,11 @@
 
 namespace reclaim::cli {
 
-// Where the entries of a moment begin, for journal_behind().
+// The id behind which the entries since a moment are, for journal_behind().
 [[nodiscard]] std::string journal_id(WallMs since);
 
-// What was written behind `after`, the id of an entry, oldest first, of which 20,000 are read at
-// most: a journal keeps about 10,000. Fails where Redis cannot be read.
+// Reads the entries behind `after`, the id of an entry, oldest first, and 20,000 at most: a journal
+// keeps about 10,000. Fails where Redis cannot be read.
 [[nodiscard]] Result<JournalPage> journal_behind(Session& session, const std::string& host,
                                                  const std::string& after);
 
@@ -21,7 +21,7 @@ struct JournalPlace {
   std::string host;
   std::string after;
 };
-// The same of many places, many at a time; in their order.
+// Reads the journals of many places as journal_behind() does, many at a time; in their order.
 [[nodiscard]] std::vector<Result<JournalPage>> journals_behind(
     Session& session, const std::vector<JournalPlace>& places);
 

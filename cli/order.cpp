@@ -21,7 +21,7 @@
 namespace reclaim::cli {
 namespace {
 
-// Who sits there: who called sudo, or whom the process belongs to.
+// Names the user at the keyboard (who called sudo, or whom the process belongs to) and the machine.
 std::string user_and_machine() {
   const char* sudo = std::getenv("SUDO_USER");
   std::string user = sudo != nullptr ? sudo : "";

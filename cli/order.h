@@ -10,7 +10,7 @@
 
 namespace reclaim::cli {
 
-// What an order says besides.
+// The words of an order beside its kind, host and device.
 struct OrderSaid {
   FoundDrive accepts;   // `enrol`: which drive
   std::string reason;   // `disown`, `retire` and `pause`

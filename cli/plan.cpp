@@ -72,7 +72,7 @@ Verdict without_record(Verdict verdict) {
   return {"unknown", {}, "Redis, which has its record, does not answer"};
 }
 
-// How long its cleaning may take, and why.
+// Says how long the cleaning may take, and why.
 std::string time_of(const Verdict& verdict, const Sighting& sighting, const Record& record,
                     const Planning& planning) {
   if (!planning.policy || !sighting.drive) return {};
@@ -113,7 +113,7 @@ Record to_claim(const Sighting& sighting, Record record, const Assessment& asses
   return record;
 }
 
-// What the configuration says of devices, as the worker is told.
+// The policies that the worker is told of, as the configuration has them.
 ConductorPolicies policies_of(const config::Settings& settings) {
   ConductorPolicies policies;
   policies.device_policy = config::device_policy_lookup(settings);
@@ -132,7 +132,7 @@ struct Known {
   ConductorOptions options;
 };
 
-// What the worker knows of Cyborg's devices beside the survey.
+// Adds what the worker knows of Cyborg's devices beside the survey.
 void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known, MonoMs now) {
   const bool one_row = sighting.rows.size() == 1;
   const bool cyborg = (one_row && sighting.rows.front().owner_cyborg) ||

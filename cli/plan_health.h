@@ -1,4 +1,4 @@
-// What `reclaim plan` says of a drive that is too unwell to be given back. Pure.
+// Says for `reclaim plan` why a drive is too unwell to be given back. Pure.
 #pragma once
 
 #include <string>

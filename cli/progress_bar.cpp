@@ -20,7 +20,7 @@ std::string progress_bar(const std::string& host, const Record& record) {
   const int full = static_cast<int>(share * kBarWidth);
   std::string eta;
   if (record.progress_eta_s >= 0) eta = fmt::format(", about {} s left", record.progress_eta_s);
-  // Of one line, whatever is written there.
+  // The message is shown on one line, whatever is written there.
   const std::string& words = record.progress_message;
   return fmt::format(
       "{}{}{} {} [{}{}] {:3.0f}%{}{}{}", host, host.empty() ? "" : " ", to_string(record.address),

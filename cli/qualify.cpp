@@ -115,7 +115,7 @@ class Qualifier final {
   Status run_stages(nvme::Trial& trial);
   Status erase_at_end();
   Result<nvme::LastErase> run_last_erase(const nvme::EntryRules& entry);
-  // By the reset of the trial before: nothing more can be tried, nor erased.
+  // True if the reset of the trial before lost the drive: nothing more can be tried, nor erased.
   [[nodiscard]] bool is_lost() const {
     return !whole_.trials.empty() && whole_.trials.back().reset_failed;
   }
@@ -447,7 +447,8 @@ Error Qualifier::say_what_is_left(const Error& error) const {
                error.raw};
 }
 
-// As it is written on the drive's label and in no place that a slip of the address would show.
+// Takes the serial number from --serial or the terminal, as the drive's label has it. It is not
+// shown here, so that a slip of the address is noticed.
 Result<std::string> serial_of(const QualifyOptions& options, const PciAddress& address,
                               std::ostream& err) {
   if (!options.serial.empty()) return options.serial;
@@ -536,7 +537,7 @@ int run_qualify(Session& session, const QualifyOptions& options, std::ostream& o
                                                           "0000:c1:00.0",
                                                           options.address)});
   }
-  // Not only after days.
+  // The report's file is tried now, not only after days.
   ReportFile report(options.report.empty() ? "" : options.report + ".json");
   if (auto possible = report.make(); !possible) return complain(err, possible.error());
   const auto methods = methods_named(options);

@@ -11,8 +11,8 @@
 
 namespace reclaim::cli {
 
-// What the order leads to, and all that is done to the drive relies on: it is known to be dirty,
-// nothing is done to it by itself, and a cleaning begins with its first step.
+// True if the record is as the order leaves it, on which all that is done to the drive relies: it
+// is known to be dirty, nothing is done to it by itself, and a cleaning begins with its first step.
 [[nodiscard]] bool is_known_to_get_dirty(const Record& record);
 
 // Issues it, unless the record says so already, and waits until the record does. Errc::refused with

@@ -29,7 +29,7 @@ std::string estimate_text(std::int64_t seconds) {
   return seconds < 0 ? std::string("none") : fmt::format("{} s", seconds);
 }
 
-// What the drive says of itself.
+// The rows of what the drive says of itself.
 Rows drive_rows(const nvme::Qualification& whole) {
   const nvme::DriveSays& drive = whole.drive;
   const nvme::Capabilities& can = drive.capabilities;
@@ -163,7 +163,7 @@ std::string_view verdict_style(nvme::Verdict verdict) {
              : " style=\"color:#a1161b;border-color:#a1161b\"";
 }
 
-// As reclaim.conf takes it.
+// The entry as reclaim.conf takes it; empty: there is none.
 std::string option_text(const nvme::Conclusion& conclusion) {
   return conclusion.device_spec.empty() ? std::string() : "device_spec = " + conclusion.device_spec;
 }

@@ -1,4 +1,4 @@
-// What destroys, in stages. Pure; thread: the caller's.
+// Runs what destroys, in stages. Pure; thread: the caller's.
 #pragma once
 
 #include <functional>

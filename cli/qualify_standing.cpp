@@ -26,8 +26,8 @@ std::string put_into_maintenance(const PciAddress& address) {
                      to_string(address));
 }
 
-// What Placement and Redis say of this host must be of this machine: else they say nothing of its
-// drives.
+// Refuses where another machine works under this host's name: Placement and Redis say nothing of
+// this machine's drives then.
 Status check_machine(Session& session, const PciAddress& address, const std::string& machine_id) {
   const auto hosts = known_hosts(session);
   if (!hosts) return hosts.error();
@@ -87,7 +87,7 @@ Status held_in_maintenance(Session& session, const placement::ProviderRow& row,
   return Ok{};
 }
 
-// What is on record must be at rest, in maintenance, and of the same drive.
+// Refuses a record that is not at rest, not in maintenance, or of another drive.
 Status check_record(const Record& record, const std::string& serial) {
   if (!record.damage.empty()) return refuse(record.address, record.damage);
   if (record.stage == Stage::allocated || is_busy(record.stage)) {

@@ -1,6 +1,6 @@
-// Whether a drive of this host may be qualified: that is, written over and erased, by an operator's
-// word alone. Only where neither Placement nor a record says that anyone may have it. Reads only;
-// thread: the session's.
+// Says whether a drive of this host may be qualified: that is, written over and erased, by an
+// operator's word alone. It may only where neither Placement nor a record says that anyone may have
+// it. Reads only; thread: the session's.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace reclaim::cli {
 
 struct QualifyStanding {
   bool has_provider = false;  // it is held in maintenance; else it is unknown to Placement
-  // Of one with a provider: its worker takes it for dirty (cli/qualify_order.h).
+  // Set for a drive with a provider that its worker takes for dirty (cli/qualify_order.h).
   bool known_to_get_dirty = false;
   nvme::ClaimRequest request;  // with the serial; without rules
 };

@@ -9,7 +9,8 @@
 namespace reclaim::cli {
 namespace {
 
-// What only begins as JSON does is a text as any other: it is not known who wrote it.
+// Makes a JSON cell of a text that is JSON. One that only begins so stays a text: it is not known
+// who wrote it.
 Cell text_cell(const std::string& text) {
   if (!text.starts_with('{') && !text.starts_with('[')) return text;
   const auto parsed = parse_shallow(text, text.size());

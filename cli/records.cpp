@@ -69,7 +69,8 @@ std::string nearly(const std::vector<Record>& records, const std::string& device
   return meant ? fmt::format("; did you mean {}?", *meant) : "";
 }
 
-// Where it is found instead, for the error. Addresses are alike on all hosts, and say nothing.
+// Names another host that has the device, for the error. Addresses are alike on all hosts, and say
+// nothing.
 std::string elsewhere(Session& session, const std::string& host, const std::string& device) {
   if (device.find(':') != std::string::npos) return {};
   const auto hosts = known_hosts(session);

@@ -12,20 +12,21 @@ namespace reclaim::cli {
 // Empty: this host.
 [[nodiscard]] std::string or_this_host(const Session& session, const std::string& host);
 [[nodiscard]] Result<std::vector<Record>> load_records(Session& session, const std::string& host);
-// Of each of these hosts, in their order, many at a time. An error: Redis is not reached at all.
+// Loads the records of each of these hosts, in their order, many at a time. An error: Redis is not
+// reached at all.
 [[nodiscard]] Result<std::vector<Result<std::vector<Record>>>> load_each(
     Session& session, const std::vector<std::string>& hosts);
 // Every host that ever announced itself.
 [[nodiscard]] Result<std::vector<HostInfo>> known_hosts(Session& session);
-// Whether an operator's word means this device: its PCI address, with or without the domain 0000,
+// True if an operator's word means this device: its PCI address, with or without the domain 0000,
 // its UUID in any case, or its serial number.
 [[nodiscard]] bool is_named(const Record& record, std::string_view device);
-// What an operator's word means that names a controller of this host as its kernel does ("nvme0",
-// "/dev/nvme0"): its address; any other word as it is.
+// The address of a controller that an operator's word names as this host's kernel does ("nvme0",
+// "/dev/nvme0"); any other word as it is.
 [[nodiscard]] std::string without_kernel_name(const std::string& sysfs_root,
                                               const std::string& device);
-// Of the host, by one of these names. Errc::not_found says where to look, and what may be meant;
-// Errc::invalid: two are meant.
+// Finds a device of the host by one of these names. Errc::not_found says where to look, and what
+// may be meant; Errc::invalid: two are meant.
 [[nodiscard]] Result<Record> find_device(Session& session, const std::string& host,
                                          const std::string& name);
 

@@ -34,7 +34,7 @@ class Session final {
 
   // Connected, or why not.
   [[nodiscard]] Result<RedisStore*> store();
-  // The same without waiting: null before the first store().
+  // The store without waiting: null before the first store().
   [[nodiscard]] RedisStore* connected_store() { return store_.get(); }
   // Built, not yet logged in.
   [[nodiscard]] Result<placement::Client*> providers();
@@ -58,7 +58,7 @@ class Session final {
     return std::move(**answer);
   }
 
-  // The same of `count` questions, some of which are under way at a time; the answers in order.
+  // Asks `count` questions as wait() does, some of them at a time; the answers in order.
   template <typename T>
   [[nodiscard]] std::vector<Result<T>> wait_each(
       std::size_t count, const std::function<void(std::size_t, Callback<T>)>& begin) {
@@ -109,8 +109,8 @@ class Session final {
   std::unique_ptr<nvme::DriveThreads> drives_;
 };
 
-// Of a command that only an operator's login to Redis may carry out: with the remedy, where it was
-// refused.
+// Adds the remedy to an error of a command that only an operator's login to Redis may carry out,
+// where it was refused.
 [[nodiscard]] Error with_login_remedy(Error error);
 
 }  // namespace reclaim::cli

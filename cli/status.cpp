@@ -22,7 +22,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kWatchEveryMs = 2'000;
 constexpr int kAttentionExit = 3;
 
-// Of each host what its journal has of the last day, so that a watch reads only what is new.
+// The journal of each host for the last day, kept so that a watch reads only what is new.
 using Journals = std::map<std::string, JournalPage>;
 
 Status read_journals(Session& session, std::vector<HostState>& hosts, Journals& journals) {
@@ -102,7 +102,7 @@ Result<int> show(Session& session, const StatusOptions& options, Journals& journ
   return status.healthy() ? 0 : kAttentionExit;
 }
 
-// What the fleet does meanwhile: each worker writes its records before it acts on them.
+// Adds what the fleet does meanwhile: each worker writes its records before it acts on them.
 Error with_consequence(Error error) {
   if (error.code == Errc::unavailable) {
     error.what +=

@@ -18,7 +18,7 @@
 namespace reclaim::cli {
 namespace {
 
-// What the command writes to its standard error.
+// The log of the command, which goes to its standard error.
 class Lines final : public Logger {
  public:
   explicit Lines(std::ostream& err) : err_(err) {}
@@ -58,7 +58,7 @@ Status may_be_tested(const OperatorStep& step, const Record& record) {
   return Ok{};
 }
 
-// What nvme.restore_firmware writes, one row an image. False: one is not acceptable.
+// Adds what nvme.restore_firmware writes, one row an image. False: one is not acceptable.
 bool add_images(const config::Settings& settings, Table& table) {
   bool good = true;
   for (const nvme::FirmwareImage& image : settings.nvme.firmware.images) {

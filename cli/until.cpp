@@ -34,8 +34,8 @@ std::int64_t length_ms(std::string_view text) {
   return number && *number > 0 && *number <= kNumberMax ? *number * unit : 0;
 }
 
-// Whether summer time is on then is the machine's to say. What is no date (a 31st of April) would
-// be moved to the next.
+// Makes a moment of local time: the machine says whether summer time is on then. A day that there
+// is not (a 31st of April) would be moved to the next, and is refused.
 Result<WallMs> at_local(std::tm parts) {
   const std::tm asked = parts;
   parts.tm_isdst = -1;

@@ -81,14 +81,14 @@ std::vector<UpgradeResult> look(const config::LoadRequest& request) {
   const config::CheckReport report = config::check_settings(request);
   std::vector<UpgradeResult> results{
       judge_configuration(texts_of(report.checked.problems), texts_of(report.checked.warnings))};
-  // What is wrong in it may be where the rest is looked for.
+  // The rest is looked for where the configuration says, and a problem may be just there.
   if (!report.checked.problems.empty()) return results;
   const config::Settings& settings = report.checked.settings;
   NullLogger quiet;
   Session session(settings, quiet);
   const auto stored = read_schema(session);
   results.push_back(judge_schema(stored));
-  // Of another layout there is nothing more to say; and to look at an empty one would make one.
+  // Redis of another layout tells nothing more; and to look at an empty one would make a layout.
   if (stored && *stored == std::to_string(kSchemaVersion)) {
     const auto lua = how_it_runs_lua(session);
     results.push_back(judge_functions(lua));

@@ -44,7 +44,8 @@ std::optional<Version> parse_version(std::string_view text) {
   return Version{*major, *minor};
 }
 
-// Of a worker beside this version. The last minor version of a major one is not known here.
+// Judges a worker of `other` version beside one of `own`. The last minor version of a major one is
+// not known here.
 Readiness beside(const Version& own, const Version& other) {
   const Version& newer = own.major > other.major ? own : other;
   const Version& older = own.major > other.major ? other : own;

@@ -1,5 +1,5 @@
-// What `reclaim upgrade check` makes of what it reads: whether this version can take over what is
-// there. In the manner of oslo.upgradecheck: its codes, its table, its JSON. Pure. Thread: any.
+// Judges what `reclaim upgrade check` reads: whether this version can take over what is there. In
+// the manner of oslo.upgradecheck: its codes, its table, its JSON. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct UpgradeResult {
   std::string details;  // what was found, the remedy last; empty: nothing to say
 };
 
-// What is wrong with the files, a text each, and what is only discouraged.
+// Judges the files: `problems` are wrong, a text each, `warnings` only discouraged.
 [[nodiscard]] UpgradeResult judge_configuration(const std::vector<std::string>& problems,
                                                 const std::vector<std::string>& warnings);
 // The value of reclaim:schema; nothing: there is none yet.
 [[nodiscard]] UpgradeResult judge_schema(const Result<std::optional<std::string>>& stored);
-// How Redis would run the Lua of this version.
+// Judges how Redis would run the Lua of this version.
 [[nodiscard]] UpgradeResult judge_functions(const Result<RedisLua>& lua);
 // This host's, as a worker of this version would read them.
 [[nodiscard]] UpgradeResult judge_records(const Result<std::vector<Record>>& records);
@@ -43,7 +43,7 @@ struct SealedFile {
   Result<std::string> text;
 };
 [[nodiscard]] UpgradeResult judge_certificates(const Result<std::vector<SealedFile>>& newest);
-// Whether the workers that run are of `own` version, or of the one before or after it.
+// Judges whether the workers that run are of `own` version, or of the one before or after it.
 [[nodiscard]] UpgradeResult judge_workers(const Result<std::vector<HostInfo>>& hosts,
                                           std::string_view own);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kLookEveryMs = 200;
 constexpr std::size_t kLinesAtOnceMax = 500;
 
-// Of a fleet the line names the host.
+// One line of the journal; that of a fleet names the host.
 std::string line_of(const std::string& host, const JournalEntry& entry) {
   const std::string moved =
       entry.from == entry.to ? entry.trigger : fmt::format("{} -> {}", entry.from, entry.to);
