@@ -24,7 +24,8 @@ door::Ports ports(const config::Settings& settings, const AgentDoorServer::Behin
   };
   out.drives = [&conductor = behind.conductor] { return conductor.drives_for_agent(); };
   out.look_soon = [&conductor = behind.conductor] { conductor.look_soon(); };
-  // What Cyborg's cast of the same name does (listener/amqp/rpc_feed.h).
+  // A cleanup ordered here is the kick that Cyborg's cast cleanup_device makes
+  // (listener/amqp/rpc_feed.h).
   out.order_cleanup =
       [&store = behind.store, host = settings.host, delays = settings.survey_delays_s](
           const PciAddress& address, const std::string& request_id, Callback<Ok> done) {

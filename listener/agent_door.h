@@ -39,7 +39,7 @@ class AgentDoorServer final {
   AgentDoorServer& operator=(const AgentDoorServer&) = delete;
 
   [[nodiscard]] std::vector<std::string> addresses() const { return server_->addresses(); }
-  // As HttpServer::stop().
+  // Stops as HttpServer::stop() does.
   void stop(Once<> stopped) { server_->stop(std::move(stopped)); }
 
  private:

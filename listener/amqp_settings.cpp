@@ -8,7 +8,7 @@
 namespace reclaim::listener {
 namespace {
 
-// Of the bus at `url`; the rest of the link's options is the notifications'.
+// The options of a link to the bus at `url`; the rest of them is the notifications'.
 AmqpOptions options_at(const config::TransportUrl& url, const config::Settings& settings) {
   AmqpOptions out = settings.amqp;
   out.hosts = url.hosts;

@@ -8,9 +8,9 @@
 namespace reclaim::listener {
 
 [[nodiscard]] AmqpOptions amqp_options(const config::Settings& settings);
-// For [notifications]; without a transport_url of its own the bus is that of the RPC.
+// The options of [notifications]; without a transport_url of its own the bus is that of the RPC.
 [[nodiscard]] NotifierOptions notifier_options(const config::Settings& settings);
-// For [cyborg] listen_rpc.
+// The options of [cyborg] listen_rpc.
 [[nodiscard]] RpcServerOptions rpc_server_options(const config::Settings& settings);
 
 }  // namespace reclaim::listener

@@ -65,7 +65,7 @@ class ApiProcess final {
     if (!stopping_) api_->reload(settings_);
   }
 
-  // As Daemon::stop().
+  // Stops as Daemon::stop() does.
   void stop(Once<> stopped) {
     if (std::exchange(stopping_, true)) return stopped.drop();
     stopped_ = std::move(stopped);
@@ -74,7 +74,7 @@ class ApiProcess final {
     report_timer_.stop();
     report_counters();
     stop_timer_.after(kStopMaxMs, [this] { finish(); });
-    // What callers are still answered, Redis is needed for.
+    // Redis is needed for the callers that are still answered.
     api_->stop([this] { finish(); });
   }
 
@@ -87,7 +87,7 @@ class ApiProcess final {
                  {{"why", state.last_error}});
   }
 
-  // Where `systemctl status` shows it, and in the log now and then.
+  // Shows the counters where `systemctl status` has them, and in the log now and then.
   void report_counters() {
     const HttpServerCounters seen = api_->counters();
     const std::string line =

@@ -58,7 +58,7 @@ Status check_bus(const AmqpOptions& options, std::string_view made_by) {
   return Ok{};
 }
 
-// That of the notifications need not be there.
+// Looks at the bus of the notifications, whose exchange need not be there.
 Result<std::string> check_notifications(const NotifierOptions& options) {
   AmqpOptions bus = options.amqp;
   bus.exchanges.clear();

@@ -12,7 +12,7 @@
 
 namespace reclaim::listener {
 
-// What was found, or the first thing that is wrong.
+// Tells what was found, or the first thing that is wrong.
 [[nodiscard]] Result<std::string> check_broker(const config::Settings& settings);
 
 // The queues of Nova's notifier that exist, with their messages and consumers: at the first host

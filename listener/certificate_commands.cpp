@@ -16,7 +16,7 @@ int run_with_settings(const CommandLine& line,
   return loaded ? run(loaded->settings) : complain(loaded.error());
 }
 
-// What the commands that read a chain have in common.
+// Adds a command that reads a chain, with the options that all of these have.
 CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   const std::shared_ptr<cli::CertificateOptions>& options,
                                   const std::string& name, const std::string& help,
@@ -48,7 +48,7 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
   return command;
 }
 
-// Which erasures: what is left out is any.
+// Adds the options that select erasures: one that is left out means any.
 void add_selection(CLI::App* command, cli::CertificateOptions& options, bool must_have_period) {
   command
       ->add_option("--from", options.from,

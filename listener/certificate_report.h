@@ -1,4 +1,5 @@
-// What the worker says of its certificates when it starts. Reads files; before the loop runs.
+// Tells what the worker finds of its certificates when it starts. Reads files; before the loop
+// runs.
 #pragma once
 
 #include "config/settings.h"

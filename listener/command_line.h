@@ -1,4 +1,4 @@
-// What the parts of the command line share: the options that every command has, how a command
+// Shares what all parts of the command line need: the options that every command has, how a command
 // prints, and a session to run it in. Only this and the files that add commands see CLI11.
 //
 // Thread: main. `line` outlives the parsing.
@@ -24,7 +24,7 @@ struct CommandLine {
   std::vector<std::string> sort;
   bool descending = false;
   int exit_code = 0;
-  // Of serve and api, which go on: what runs in place of a command, once the parser is gone. Its
+  // Set by serve and api, which go on: it runs in place of a command, once the parser is gone. Its
   // tree of commands takes memory that they do not need.
   std::function<int()> process;
 };
@@ -37,8 +37,8 @@ int complain(const Error& error);
     const CommandLine& line, const config::LoadRequest& request,
     const std::function<int(cli::Session&, const std::vector<std::string>& files)>& run);
 
-// In it and all below it. An empty value, as of a shell's variable that is not set, would pass for
-// an option not given.
+// Refuses empty values in the command and all below it. An empty value, as of a shell's variable
+// that is not set, would pass for an option not given.
 void refuse_empty(CLI::App* command);
 // It takes one value each time that it is given.
 void repeatable(CLI::Option* option);
@@ -47,7 +47,7 @@ void add_labels(CLI::App* command, std::vector<std::string>& labels);
 void add_format(CLI::App* command, CommandLine& line,
                 const std::vector<std::string>& formats = {"table", "json", "yaml", "csv",
                                                            "value"});
-// Of a command that prints a list.
+// Adds the options of a command that prints a list.
 void add_list_format(CLI::App* command, CommandLine& line);
 // 0 where nobody looks at it, but a program reads it or a file takes it.
 [[nodiscard]] std::size_t terminal_width();

@@ -74,7 +74,7 @@ bool takes_value(const CLI::Option& option) {
   return option.get_items_expected_max() != 0;
 }
 
-// As a caller writes them: -f, --format.
+// The option's names as a caller writes them: -f, --format.
 std::vector<std::string> names_of(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
@@ -195,7 +195,7 @@ std::string zsh_arguments(const CLI::App& app, const CLI::App& command) {
   for (const CLI::Option* option : options_of(app, command, false)) {
     const bool valued = takes_value(*option);
     for (const std::string& name : names_of(*option)) {
-      // Where the value may be: behind a '=', or in the same word.
+      // The value's place: behind a '=', or in the same word.
       const std::string_view joint = name.starts_with("--") ? "=" : "+";
       out += fmt::format(" \\\n    '*{}{}[{}]{}'", name, valued ? joint : "",
                          zsh_text(option->get_description(), "[]:\\"),

@@ -182,7 +182,7 @@ ConductorPolicies Daemon::policies() const {
   return policies;
 }
 
-// What is asked: Placement, and Cyborg where it is configured.
+// Builds the clients of what is asked: Placement, and Cyborg where it is configured.
 Status Daemon::build_clients(const config::MachineFacts& machine) {
   auto placement = config::placement_options(settings_, machine);
   if (!placement) return std::move(placement).error();
@@ -216,8 +216,8 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   return Ok{};
 }
 
-// What is heard: notifications, Cyborg's RPC, the callers of the device API and of the agent's
-// door.
+// Builds the listeners to what is heard: notifications, Cyborg's RPC, the callers of the device API
+// and of the agent's door.
 Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
       *store_, timers_, log_, settings_.amqp.body_bytes_max, settings_.survey_delays_s,
@@ -374,7 +374,7 @@ void Daemon::start_conductor() {
   });
 }
 
-// What comes while one is asked for may have come too late for the answer.
+// Reads the kicks. One that comes while they are asked for may have come too late for the answer.
 void Daemon::pull_kicks() {
   kicks_came_ = pulling_;
   if (pulling_ || stopping_ || !conductor_up_) return;
@@ -398,7 +398,7 @@ void Daemon::pull_kicks() {
       ids.push_back(kick.id);
     }
     store_->ack_kicks(host_, ids, [this](Result<Ok> acked) {
-      // Not acknowledged, they come again; what they ask for may be asked for twice.
+      // Kicks that are not acknowledged come again; what they ask for may be asked for twice.
       if (!acked)
         log_.warning(log_name::kService, "kicks not acknowledged", {{"why", acked.error().what}});
     });
@@ -423,7 +423,8 @@ void Daemon::pull_orders() {
   });
 }
 
-// What was heard and done so far, where `systemctl status` shows it, and in the log now and then.
+// Shows what was heard and done so far where `systemctl status` has it, and in the log now and
+// then.
 void Daemon::report_counters() {
   const KickFeedCounters& heard = feed_->counters();
   const AmqpCounters& bus = link_->counters();

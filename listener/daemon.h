@@ -81,7 +81,7 @@ class Daemon final {
   [[nodiscard]] Status build_clients(const config::MachineFacts& machine);
   [[nodiscard]] Status build_listeners();
   [[nodiscard]] ConductorPolicies policies() const;
-  // As the mode has them: that of a worker that only observes writes nothing.
+  // The providers and the drives as the mode has them: a worker that only observes writes to none.
   [[nodiscard]] placement::Providers& providers();
   [[nodiscard]] nvme::Drives& drives_of_mode();
   void on_redis(const RedisState& state);

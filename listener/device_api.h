@@ -41,7 +41,7 @@ class DeviceApi final {
   // what was read before it stays.
   void reload(const config::Settings& settings);
 
-  // As HttpServer::stop().
+  // Stops as HttpServer::stop() does.
   void stop(Once<> stopped) { server_->stop(std::move(stopped)); }
 
  private:

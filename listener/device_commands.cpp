@@ -47,7 +47,7 @@ void add_device_show(CLI::App* device, CommandLine& line) {
   runs(show, line, options, cli::run_device_show);
 }
 
-// Which devices an order is for; `many`: several may be.
+// Adds the choice of the devices that an order is for; `many`: several may be.
 void add_choice(CLI::App* command, cli::DeviceCommandOptions& options, bool many) {
   CLI::Option* named = command->add_option("DEVICE", options.choice.devices, kDeviceHelp);
   CLI::Option* host =

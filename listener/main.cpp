@@ -212,7 +212,8 @@ void add_redis(CLI::App& app, CommandLine& line) {
   runs(install, line, std::make_shared<cli::RedisInstallOptions>(), cli::run_redis_install);
 }
 
-// As OpenStack's own programs have it: `reclaim-status upgrade check` is a name of this one.
+// Adds the check as OpenStack's own programs have it: `reclaim-status upgrade check` is a name of
+// this one.
 void add_upgrade(CLI::App& app, CommandLine& line) {
   CLI::App* upgrade = app.add_subcommand("upgrade", "Before the worker is upgraded: check");
   upgrade->require_subcommand(1);

@@ -67,7 +67,7 @@ void MetricsKeeper::keep() {
   const std::string text = metrics_.text(now.totals, now.records);
   if (is_news(now) || ++quiet_ > kQuietMax) {
     quiet_ = 0;
-    // What is lost while Redis is away, the next text has.
+    // The next text has what is lost while Redis is away.
     texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
   }
   if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);

@@ -1,4 +1,4 @@
-// Where a worker's metrics go: to Redis, from where `reclaim api` answers GET /metrics, and to the
+// Keeps a worker's metrics: in Redis, from where `reclaim api` answers GET /metrics, and in the
 // file that node_exporter reads ([metrics] textfile), which has the devices' states as well.
 //
 // Thread: the loop's. The file is written beside and renamed, so that a reader has all of it; it is

@@ -17,7 +17,7 @@ const CLI::App& innermost(const CLI::App& app) {
   return below.empty() ? app : innermost(*below.front());
 }
 
-// What may stand there: "--all-hosts", "list".
+// The words that may stand there: "--all-hosts", "list".
 std::vector<std::string> words_of(const CLI::App& app, const CLI::App& command, bool options) {
   std::vector<std::string> words;
   if (!options) {

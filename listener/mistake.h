@@ -1,4 +1,4 @@
-// What a caller is told of a command line that is not understood. Thread: main.
+// Tells a caller what is wrong with a command line that is not understood. Thread: main.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
-// What joins the outgoing notifications: the journal's entries become posts in the outbox, sealed
-// by the host's key, and the notifier publishes what the seal fits.
+// Joins the parts of the outgoing notifications: the journal's entries become posts in the outbox,
+// sealed by the host's key, and the notifier publishes what the seal fits.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ namespace reclaim::listener {
 [[nodiscard]] RedisOutboxOptions outbox_options(const config::Settings& settings, OutboxSeal seal,
                                                 std::function<void()> on_post);
 
-// How the notifier reads what waits: to every topic, in oslo.messaging's envelope.
+// Makes a message of what waits, for the notifier: to every topic, in oslo.messaging's envelope.
 [[nodiscard]] Notifier::Read outbox_reader(OutboxSeal seal, std::vector<std::string> topics);
 
-// For the counters' line: "notifications: 3 published, ...".
+// The notifications' part of the counters' line: "notifications: 3 published, ...".
 [[nodiscard]] std::string to_text(const NotifierCounters& counters);
 
 }  // namespace reclaim::listener

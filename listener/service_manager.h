@@ -1,5 +1,5 @@
-// What is said to systemd (sd_notify(3)): ready, status, stopping, and the watchdog's sign of life.
-// The protocol is one datagram; nothing happens where NOTIFY_SOCKET is not set. Thread: the loop's.
+// Talks to systemd (sd_notify(3)): ready, status, stopping, and the watchdog's sign of life. The
+// protocol is one datagram; nothing happens where NOTIFY_SOCKET is not set. Thread: the loop's.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ServiceManager final {
   void status(std::string_view status) const;
   void stopping() const;
   void alive() const;
-  // How often alive() is to be called; 0: there is no watchdog.
+  // The interval at which alive() is to be called; 0: there is no watchdog.
   [[nodiscard]] std::uint64_t alive_interval_ms() const { return alive_interval_ms_; }
 
  private:

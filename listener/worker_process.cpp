@@ -9,7 +9,7 @@ namespace reclaim::listener {
 Result<int> run_worker(const config::Settings& settings, const config::LoadRequest& files,
                        Logger& log) {
   auto machine = config::read_machine_facts(settings);
-  // Not the configuration's fault: Nova may write its file any moment, so the unit tries again.
+  // The configuration is not at fault: Nova may write its file any moment, so the unit tries again.
   if (!machine) return Error{Errc::failed, machine.error().what};
   uv::Loop loop;
   int exit_code = 0;

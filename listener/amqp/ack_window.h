@@ -1,5 +1,5 @@
-// Which deliveries of one channel are still out, and up to where they can be acked at once.
-// RabbitMQ numbers the deliveries of a channel 1, 2, 3, ...; `basic.ack multiple` settles
+// Knows the deliveries of one channel that are still out, and up to where they can be acked at
+// once. RabbitMQ numbers the deliveries of a channel 1, 2, 3, ...; `basic.ack multiple` settles
 // everything up to a tag, so a tag is acked only when all before it are settled too. A delivery
 // that stays unsettled therefore holds the acks behind it back, and the prefetch bound fills up:
 // that is how deliveries wait in RabbitMQ while Redis is down. Pure; thread: any.
@@ -23,7 +23,7 @@ class AckWindow final {
 
   // The highest tag up to which all are settled; 0 before the first.
   [[nodiscard]] std::uint64_t settled_through() const { return settled_through_; }
-  // How many of these the broker has not been told of.
+  // Counts the settled tags of which the broker has not been told.
   [[nodiscard]] std::size_t unsent() const {
     return static_cast<std::size_t>(settled_through_ - sent_through_);
   }

@@ -37,8 +37,8 @@ using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnec
 // must not be read again, not even to say goodbye: librabbitmq 0.11 would write behind its buffer.
 [[nodiscard]] bool is_lost(amqp_connection_state_t connection);
 
-// Whether the frame is of the connection, or of one of its open channels, 1 to `highest`:
-// librabbitmq keeps a page of memory for each channel that a broker names.
+// Refuses a frame that is neither of the connection nor of one of its open channels, 1 to
+// `highest`: librabbitmq keeps a page of memory for each channel that a broker names.
 [[nodiscard]] Status check_channel(const amqp_frame_t& frame, amqp_channel_t highest);
 
 // An entry of a table; a text must outlive the call.

@@ -100,7 +100,7 @@ Status open_socket(amqp_connection_state_t connection, const AmqpOptions& option
   errno = 0;
   const int status = amqp_socket_open_noblock(socket, host.host.c_str(), host.port, &timeout);
   const int number = errno;
-  // Of what came later than connect()'s return librabbitmq keeps no number.
+  // The errno of what came later than connect()'s return is not kept by librabbitmq.
   if (status == AMQP_STATUS_SOCKET_ERROR && (number == EINPROGRESS || number == ECONNREFUSED)) {
     return Error{Errc::unavailable,
                  fmt::format("the connection is refused: see that RabbitMQ runs and listens at "

@@ -22,8 +22,7 @@ class AmqpExchangeWatch final {
   // Nothing is missing any more.
   [[nodiscard]] bool done() const { return missing_.empty(); }
   [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
-  // How long to wait before the next look(): it grows from a second to the
-  // maximum.
+  // The pause before the next look(): it grows from a second to the maximum.
   [[nodiscard]] std::int64_t pause_ms() const { return pause_ms_; }
 
   // Starts a round, unless one is under way. The caller has seen that the socket has room.
@@ -33,7 +32,8 @@ class AmqpExchangeWatch final {
   // A method that came in on kWatchChannel. `bound`: the queue was bound to last_bound().
   [[nodiscard]] Result<Progress> on_method(const amqp_method_t& method);
   [[nodiscard]] const std::string& last_bound() const { return last_bound_; }
-  // Why the last look was refused, where that was something else than the exchange's absence.
+  // The reason why the last look was refused, where that was something else than the exchange's
+  // absence.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:

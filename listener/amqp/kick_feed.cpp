@@ -42,7 +42,7 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   // A mark is looked at when the table says; for the rest the operator's option stands.
   if (!decision.mark_allocated) kick.delays_s = survey_delays_s_;
   KickHosts to = KickHosts::called;
-  // Whose book knows an ARQ need not have a burned device: the ARQ may be what says so.
+  // A host whose book knows an ARQ need not have a burned device: the ARQ may be what says so.
   if (decision.any_host) to = decision.arq ? KickHosts::all : KickHosts::burned;
   push_.push(std::move(kick), to, std::move(decision.hosts),
              [this, tag, incarnation] { ack_(tag, incarnation); });

@@ -90,7 +90,8 @@ AmqpLink::AmqpLink(uv_loop_t* loop, AmqpOptions options, Logger& logger, AmqpCal
       logger_(logger),
       callbacks_(std::move(callbacks)),
       assembler_(options_.body_bytes_max),
-      // Of the host and process, which the name tells: listeners that restart together spread out.
+      // The seed is of the host and process, which the name tells: listeners that restart together
+      // spread out.
       random_(static_cast<std::minstd_rand::result_type>(
           std::hash<std::string>{}(options_.connection_name))),
       first_host_(random_() % options_.hosts.size()),

@@ -103,7 +103,8 @@ class AmqpLink final {
   // dead-letter queue together with `why`, then it is acked. Over the same channel, so that the
   // broker reads them in this order and a lost connection loses neither.
   void dead_letter(const AmqpDelivery& delivery, std::string_view why);
-  // The same without reading the body: only its first bytes are kept.
+  // Puts a delivery into the dead-letter queue without reading the body: only its first bytes are
+  // kept.
   void dead_letter_unread(const AmqpDelivery& delivery, std::string_view why);
   // The delivery is dealt with and its sender waits for an answer: `body` goes to `queue`, through
   // the default exchange, then the delivery is acked. A connection lost before that loses no
@@ -131,7 +132,7 @@ class AmqpLink final {
   struct Attempt {
     std::optional<Result<AmqpConsuming>> outcome;  // nothing: the goodbye is said
   };
-  // What a thread shares with its link, which may go before it.
+  // The part that a thread shares with its link, which may go before it.
   struct Errand {
     void post(Attempt attempt) {
       const std::lock_guard lock(mutex);

@@ -37,7 +37,7 @@ struct NotifierCounters {
 
 class Notifier final {
  public:
-  // What becomes of an entry on the bus; nothing: this host's worker did not post it.
+  // Makes of an entry its message on the bus; nothing: this host's worker did not post it.
   using Read = std::function<std::optional<OutgoingMessage>(const OutboxEntry&)>;
   using Publish = std::function<PublishOutcome(std::size_t host_index,
                                                const std::vector<OutgoingMessage>& messages,
@@ -61,7 +61,7 @@ class Notifier final {
   [[nodiscard]] const NotifierCounters& counters() const { return counters_; }
 
  private:
-  // What the thread shares with the notifier, which may go before it.
+  // The part that the thread shares with the notifier, which may go before it.
   struct Errand {
     std::atomic<bool> cancelled{false};
     std::mutex mutex;

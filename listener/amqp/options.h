@@ -1,5 +1,5 @@
-// What the AMQP link is told. Nothing here reads configuration; config/ fills it from
-// transport_url, [oslo_messaging_rabbit] and [oslo_messaging_notifications].
+// The options of the AMQP link. Nothing here reads configuration; config/ fills it from
+// transport_url, [oslo_messaging_rabbit], [oslo_messaging_notifications] and [listener].
 #pragma once
 
 #include <cstddef>
@@ -69,8 +69,8 @@ struct AmqpOptions {
       notification_keys({"versioned_notifications", "notifications"});
   int exchange_wait_max_ms = 10'000;  // how often at least a missing exchange is looked for
 
-  // Of Nova's notifier: looked at again and again, and emptied while they have no reader. Of the
-  // second only those that are in the first.
+  // The queues of Nova's notifier: the watched ones are looked at again and again, and those of
+  // them that are drained are emptied while they have no reader.
   std::vector<std::string> watched_queues;
   std::vector<std::string> drained_queues;
   int queue_look_ms = 300'000;  // between two looks

@@ -21,7 +21,7 @@
 
 namespace reclaim::listener {
 
-// What outlives a connection.
+// The memory that outlives a connection.
 struct AmqpQueueMemory {
   std::set<std::string> without_reader;  // at the look before
   // Asked to be emptied, and no answer came. A stream refuses with the connection's end: it is
@@ -42,9 +42,9 @@ class AmqpQueueWatch final {
   [[nodiscard]] Result<Progress> on_method(const amqp_method_t& method);
   // Those that exist, as the last whole round found them, and left them.
   [[nodiscard]] const std::vector<BusQueue>& found() const { return found_; }
-  // How many messages the last whole round took out of queues.
+  // The number of messages that the last whole round took out of queues.
   [[nodiscard]] std::uint64_t drained() const { return drained_; }
-  // Why a queue could not be looked at or emptied, other than that it is not there.
+  // The reason why a queue could not be looked at or emptied, other than that it is not there.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:

@@ -1,4 +1,4 @@
-// Which broker is tried next and when. Pure: randomness comes in as a number.
+// Decides which broker is tried next and when. Pure: randomness comes in as a number.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,8 @@ struct RpcFeedCounters {
   std::uint64_t answers = 0;   // to calls, failures among them
 };
 
-// How a request is settled: exactly one of the three is called for each, once.
+// The ways to settle a request: one of the two, or take()'s `dead_letter`, is called for each,
+// once.
 struct RpcSettle {
   std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack;
   // Publishes `body` to the caller's queue, then acks.

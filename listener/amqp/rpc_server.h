@@ -36,7 +36,7 @@ class RpcServer final {
   RpcServer& operator=(const RpcServer&) = delete;
 
   void start();
-  // As AmqpLink::stop().
+  // Stops as AmqpLink::stop() does.
   void stop(Once<> on_stopped);
 
   [[nodiscard]] const RpcFeedCounters& counters() const { return feed_.counters(); }

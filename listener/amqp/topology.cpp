@@ -219,7 +219,8 @@ Status begin_consuming(amqp_connection_state_t connection, const AmqpOptions& op
   amqp_table_entry_t priority = entry_of("x-priority", std::int64_t{0});
   (void)amqp_basic_consume(connection, kConsumeChannel, bytes(options.queue), amqp_empty_bytes, 0,
                            0, 0, {1, &priority});
-  // Not answer(): deliveries may already wait in the channel's buffers, which must not be released.
+  // Channel's answer() would not do: deliveries may already wait in the channel's buffers, which
+  // must not be released.
   const Status consuming = check_reply(connection, amqp_get_rpc_reply(connection));
   if (consuming) return Ok{};
   if (is_of_stream(consuming.error())) return stream_refused(options.queue);

@@ -58,7 +58,7 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 std::string to_http_date(WallMs at) {
-  // Not strftime: the names of days and months are English in every locale.
+  // The names of days and months are English in every locale, which strftime's are not.
   constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

@@ -12,7 +12,7 @@
 
 namespace reclaim::listener {
 
-// What HTTP itself adds to a response.
+// The part of a response that HTTP itself adds.
 struct HttpFrame {
   int version_minor = 1;  // the client's
   bool keep_alive = false;
@@ -24,7 +24,7 @@ struct HttpFrame {
 // "Sun, 06 Nov 1994 08:49:37 GMT".
 [[nodiscard]] std::string to_http_date(WallMs at);
 
-// Whether an answer of this status has a body at all.
+// True if an answer of this status has a body at all.
 [[nodiscard]] bool has_http_body(int status);
 
 // Everything before the body. Headers that are HTTP's own to say are left out of the response's,
@@ -47,8 +47,8 @@ struct HttpLogEntry {
   std::int64_t took_ms = 0;
 };
 
-// As OpenStack's services log: 10.0.0.1 "GET /v2/devices HTTP/1.1" status: 200 len: 12 time: 0.004
-// Quotes, backslashes and what is not printable are escaped; a long target is cut.
+// The line that OpenStack's services log: 10.0.0.1 "GET /v2/devices HTTP/1.1" status: 200 len: 12
+// time: 0.004; quotes, backslashes and what is not printable are escaped, and a long target is cut.
 [[nodiscard]] std::string http_log_line(const HttpLogEntry& entry);
 
 }  // namespace reclaim::listener

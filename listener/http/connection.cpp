@@ -179,7 +179,7 @@ void HttpConnection::dispatch() {
       valid_request_id(http_header(read.request.headers, "X-Openstack-Request-Id").value);
   current_.began_ms = now_ms();
 
-  // What HEAD leaves out is the body, and that is HTTP's business.
+  // A HEAD leaves out the body alone, and that is HTTP's business: the handler is asked to GET.
   if (read.request.method == "HEAD") read.request.method = "GET";
   read.request.request_id = current_.request_id;
   read.request.base_url = base_url(read.host);
@@ -327,7 +327,7 @@ void HttpConnection::flush() {
   }
   if (phase_ == Phase::closed || has_output()) return;
   if (phase_ == Phase::ending) return drain();
-  // What waited for the client to read may go on.
+  // Requests that waited for the client to read may go on.
   if (phase_ == Phase::reading && !in_.empty() && !turn_awaited_) process();
 }
 
@@ -380,7 +380,7 @@ void HttpConnection::on_tick() {
       return;
     case Phase::handling:
       if (now - current_.began_ms > options.answer_timeout_ms) {
-        // What the handler says later belongs to no request any more. It may have been done, so
+        // A later answer of the handler belongs to no request any more. It may have been done, so
         // nobody is invited to send it again on this connection.
         current_.keep_alive = false;
         answer(http_error(504, "no answer was found in time"));

@@ -25,7 +25,7 @@ namespace reclaim::listener {
 
 class HttpConnection;
 
-// What all connections of a server share. It outlives them.
+// The part that all connections of a server share. It outlives them.
 struct HttpShared {
   uv_loop_t* loop;
   HttpServerOptions options;

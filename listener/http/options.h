@@ -1,4 +1,4 @@
-// What the HTTP server is told. Nothing here reads configuration; config/ fills it from [api].
+// The options of the HTTP server. Nothing here reads configuration; config/ fills it from [api].
 #pragma once
 
 #include <cstddef>

@@ -29,13 +29,13 @@ struct HttpRequest {
   bool keep_alive = false;
 };
 
-// Why the connection ends here. The text is ours, never the client's.
+// The reason why the connection ends here. The text is ours, never the client's.
 struct HttpRefusal {
   int status = 400;
   std::string_view why;
 };
 
-// How many headers have this name, in any case, and the value of the last.
+// The number of headers that have a name, in any case, and the value of the last.
 struct HttpHeaderFound {
   std::size_t count = 0;
   std::string_view value;
@@ -71,7 +71,7 @@ class HttpRequestParser final {
   void continued() { awaits_continue_ = false; }
 
  private:
-  // Where in its lines the framing stands: all bytes that are not of a body.
+  // The place where the framing stands in its lines: all bytes that are not of a body.
   struct Lines {
     std::size_t line_bytes = 0;
     std::size_t blank = 0;   // empty lines before the request line

@@ -208,7 +208,7 @@ class HttpServer::Impl final : public HttpServer {
     return true;
   }
 
-  // As much of an answer as fits into the socket without waiting; under TLS there is none.
+  // Sends as much of an answer as fits into the socket without waiting; under TLS there is none.
   void turn_away(UniqueFd fd, bool tls) {
     if (tls) return;
     api::Response response = http_error(503, "too many connections");
@@ -217,7 +217,7 @@ class HttpServer::Impl final : public HttpServer {
     frame.date = shared_.clock.now().wall;
     const std::string text = http_head(response, frame) + response.body;
     static_cast<void>(::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL));
-    // What it said and nobody read would turn the answer into a reset.
+    // The client's bytes that nobody read would turn the answer into a reset.
     shutdown(fd.get(), SHUT_WR);
     std::array<char, 4'096> unread{};
     static_cast<void>(recv(fd.get(), unread.data(), unread.size(), 0));

@@ -49,7 +49,7 @@ class HttpServer {
   // that are in use. Fails without TLS.
   [[nodiscard]] virtual Status reload_tls() = 0;
 
-  // Where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
+  // The places where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
   [[nodiscard]] virtual std::vector<std::string> addresses() const = 0;
   [[nodiscard]] virtual HttpServerCounters counters() const = 0;
   [[nodiscard]] virtual std::size_t connections() const = 0;

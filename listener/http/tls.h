@@ -45,7 +45,7 @@ class HttpTlsSession final {
   // Encrypts all of it; nothing before the handshake is done.
   void write(std::string_view plain);
   void end();  // says that we write nothing more
-  // What has to go to the socket, appended to `cipher`.
+  // Appends to `cipher` what has to go to the socket.
   void output(std::string& cipher);
 
   [[nodiscard]] State state() const { return state_; }
