@@ -45,9 +45,9 @@ struct ChainPlace {
 // "chains of 2 hosts: compute-1, compute-2; …"
 [[nodiscard]] std::string hosts_of(const std::vector<ChainPlace>& places);
 
-// Those of --public-key, else the one beside the signing key. Errc::invalid: a file or folder that
-// was named has a control character in its name, which a shell would cut off, or a list show as
-// another name.
+// The public keys of --public-key, else the one beside the signing key. Errc::invalid: a file or
+// folder that was named has a control character in its name, which a shell would cut off, or a list
+// show as another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                                      const CertificateOptions& options);
 // The keys of a chain in a mirror: those of its own host alone, HOST.pub in the folder that
@@ -56,7 +56,8 @@ struct ChainPlace {
                                                      const CertificateOptions& options,
                                                      const ChainPlace& place);
 
-// Those of --public-key that have signed nothing there: was the chain cut before their first entry?
+// Finds the keys of --public-key that have signed nothing there: was the chain cut before their
+// first entry?
 [[nodiscard]] std::vector<ChainProblem> unused_keys(const ChainReport& report,
                                                     const CertificateOptions& options,
                                                     const std::vector<PublicKey>& keys);

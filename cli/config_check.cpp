@@ -91,7 +91,7 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     good = false;
   }
   good = check_files_of_drives(settings.nvme, settings.firmware_images_at, err) && good;
-  // With a file that is wrong it is not known who claims what; and the API has no drives.
+  // The claims are not known with a file that is wrong; and the API has no drives.
   const Status claims = good && request.purpose == config::Purpose::serve
                             ? check_claims_here(settings)
                             : Status(Ok{});

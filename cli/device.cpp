@@ -286,7 +286,7 @@ void show(const std::vector<Record>& records, const DeviceCommandOptions& option
   }
 }
 
-// Those that are still as they were shown; the others are told.
+// Keeps the devices that are still as they were shown; the others are told.
 std::vector<Record> unchanged(const std::vector<Record>& shown, const std::vector<Record>& now,
                               std::ostream& err) {
   std::vector<Record> same;

@@ -15,7 +15,7 @@
 namespace reclaim::cli {
 namespace {
 
-// To the second: its record has more.
+// The time is to the second: the record has more.
 std::string since_text(const Record& record, WallMs now) {
   if (record.stage_since.ms == 0) return {};
   return fmt::format(" for {}, since {}", age_text((now.ms - record.stage_since.ms) / 1000),

@@ -18,8 +18,8 @@ namespace reclaim::cli {
 [[nodiscard]] std::string tenant_of(const Record& record);
 [[nodiscard]] std::string arq_of(const Record& record);
 
-// At most ten; what there is nothing to say of is left out. `host`: the host where the command
-// runs, for the commands that it names.
+// The device in ten fields at most; a field that there is nothing to say of is left out. `host`:
+// the host where the command runs, for the commands that it names.
 [[nodiscard]] Fields device_summary(const Record& record, WallMs now, const std::string& host);
 
 }  // namespace reclaim::cli

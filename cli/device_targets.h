@@ -25,7 +25,8 @@ struct DeviceChoice {
     const std::vector<std::string>& labels = {});
 [[nodiscard]] bool has_labels(const HostInfo& info, const std::vector<std::string>& labels);
 
-// Their records, by host and address, each once. Errc::invalid: the choice is none.
+// The records of the chosen devices, by host and address, each once. Errc::invalid: the choice is
+// none.
 [[nodiscard]] Result<std::vector<Record>> chosen_devices(Session& session,
                                                          const DeviceChoice& choice);
 

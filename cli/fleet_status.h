@@ -56,7 +56,7 @@ struct FleetStatus {
 [[nodiscard]] FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
                                        std::int64_t silence_max_ms, std::size_t hosts_max);
 
-// On one screen, in lines of at most `width` columns; 0: as long as they get.
+// Prints the status on one screen, in lines of at most `width` columns; 0: as long as they get.
 [[nodiscard]] std::string render(const FleetStatus& status, std::size_t width);
 [[nodiscard]] Fields status_fields(const FleetStatus& status);
 

@@ -21,7 +21,8 @@ namespace {
 constexpr std::int64_t kHeardWithinMs = 30'000;
 constexpr std::int64_t kLookEveryMs = 200;
 
-// To one host: an order to each of its devices, for any of their lines in the ledger may be lost.
+// The orders to one host: one to each of its devices, for any of their lines in the ledger may be
+// lost.
 struct Asked {
   std::string host;
   std::vector<Order> open;  // not answered yet

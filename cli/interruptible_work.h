@@ -50,7 +50,7 @@ class InterruptibleWork final {
     return std::move(**answer);
   }
 
-  // From a job: `message` runs on the loop.
+  // Called by a job: `message` runs on the loop.
   void tell(std::function<void()> message) { mailbox_.post(std::move(message)); }
 
  private:

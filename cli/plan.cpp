@@ -66,7 +66,8 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
   return {"clean", *plan, "burned, not in use"};
 }
 
-// Without the records: what Placement and the configuration alone decide, and nothing else.
+// The verdict without the records: what Placement and the configuration alone decide, and nothing
+// else.
 Verdict without_record(Verdict verdict) {
   if (verdict.word == "leave" || verdict.word == "exclude") return verdict;
   return {"unknown", {}, "Redis, which has its record, does not answer"};

@@ -23,7 +23,7 @@ class ProgressLine final {
 
   // `host`: of a fleet; else empty.
   void show(const std::string& host, const std::vector<Record>& records);
-  // Before anything else is printed.
+  // Called before anything else is printed.
   void clear();
 
  private:

@@ -186,7 +186,7 @@ Status Qualifier::begin() {
   return look_before_writing();
 }
 
-// With the claim taken, and again before each command that destroys: as a cleaning looks again.
+// Looks again as a cleaning does: with the claim taken, and before each command that destroys.
 Status Qualifier::permit() {
   if (changed_) return *changed_;
   if (work_.cancelled()) return Error{Errc::cancelled, "interrupted"};
@@ -209,7 +209,7 @@ Status Qualifier::permit() {
   return Ok{};
 }
 
-// Before a stage: an answer that does not come is waited for as long as while one runs.
+// Waits before a stage for an answer that does not come, as long as while one runs.
 Status Qualifier::permit_stage() {
   const std::int64_t began_ms = session_.clock().now().mono.ms;
   for (;;) {
@@ -237,7 +237,8 @@ void Qualifier::stop_because(const Error& error) {
   work_.cancel();
 }
 
-// From here on a maintenance that ends leads to a whole cleaning, whatever becomes of this run.
+// Makes the drive known as dirty: from here on a maintenance that ends leads to a whole cleaning,
+// whatever becomes of this run.
 Status Qualifier::make_known() {
   if (!standing_.has_provider) return Ok{};
   if (auto told = tell_worker(session_, address_, [this] { return work_.cancelled(); }); !told) {
@@ -260,8 +261,8 @@ Status Qualifier::claim() {
   });
 }
 
-// Also of a run that goes on: who knows what became of the drive since. It has our patterns then,
-// and where a sanitize of it failed its edges may be unreadable.
+// Looks for signatures, in a run that goes on as well: who knows what became of the drive since. It
+// has our patterns then, and where a sanitize of it failed its edges may be unreadable.
 Status Qualifier::look_before_writing() {
   if (standing_.has_provider) return Ok{};
   const auto found = job<std::vector<std::string>>([this](StopFlag& stop) {

@@ -41,7 +41,7 @@ Status check_machine(Session& session, const PciAddress& address, const std::str
   return Ok{};
 }
 
-// Its providers below this host's root.
+// Finds the providers of the address below this host's root.
 Result<std::vector<placement::ProviderRow>> providers_of(Session& session,
                                                          const PciAddress& address,
                                                          const std::string& compute_id) {

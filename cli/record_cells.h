@@ -7,8 +7,8 @@
 
 namespace reclaim::cli {
 
-// In the order in which the record is stored. JSON texts are cells of their own kind; an absent
-// number is None.
+// The record's fields, in the order in which they are stored. JSON texts are cells of their own
+// kind; an absent number is None.
 [[nodiscard]] Fields record_cells(const Record& record);
 
 }  // namespace reclaim::cli

@@ -51,7 +51,7 @@ Status read_journals(Session& session, std::vector<HostState>& hosts, Journals& 
   return Ok{};
 }
 
-// Without the journals where `journals` is null.
+// Reads hosts and records, and the journals too unless `journals` is null.
 Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) {
   auto infos = known_hosts(session);
   if (!infos) return std::move(infos).error();

@@ -48,7 +48,7 @@ struct SealedFile {
                                           std::string_view own);
 
 [[nodiscard]] int exit_code_of(const std::vector<UpgradeResult>& results);
-// With its last line break.
+// Prints the results as a table, with its last line break.
 [[nodiscard]] std::string upgrade_table(const std::vector<UpgradeResult>& results);
 [[nodiscard]] std::string upgrade_json(const std::vector<UpgradeResult>& results);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-// Without the kind of file; nothing: there is none to be looked at.
+// The mode without the kind of file; nothing: there is none to be looked at.
 std::optional<mode_t> mode_of(const std::string& path) {
   struct stat status {};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;

@@ -50,8 +50,8 @@ void read_firmware_images(const Reading& reading, Settings& settings);
 void read_policies(const Reading& reading, Settings& settings);
 // Checks that the steps of the policies are there. After read_steps().
 void check_policy_steps(const Reading& reading, const Settings& settings);
-// These entries with every step that a policy may give their devices: a trait may choose any policy
-// for any device.
+// Returns the entries with every step that a policy may give their devices: a trait may choose any
+// policy for any device.
 [[nodiscard]] std::vector<DeviceSpec> with_policy_steps(const Settings& settings,
                                                         std::vector<DeviceSpec> specs);
 // [clean] and the [step:NAME] sections. After read_nvme() and read_policies(): steps are for its
@@ -60,9 +60,10 @@ void read_steps(const Reading& reading, Settings& settings);
 // [placement], [cyborg] and [keystone_authtoken], and the logins that they name.
 void read_placement(const Reading& reading, Settings& settings);
 void read_cyborg(const Reading& reading, Settings& settings);
-// After read_nvme() and read_api(), which it must not contradict.
+// Runs after read_nvme() and read_api(), which it must not contradict.
 void read_agent_door(const Reading& reading, Settings& settings);
-// After read_api(): only with an API there are tokens to validate, for which a login is needed.
+// Runs after read_api(): only with an API there are tokens to validate, for which a login is
+// needed.
 void read_tokens(const Reading& reading, Settings& settings);
 void read_passthrough_whitelist(const Reading& reading, Settings& settings);
 void read_api(const Reading& reading, Settings& settings);

@@ -133,7 +133,8 @@ bool may_be_for_any(const StepSection& section, const std::vector<DeviceSpec>& s
                      [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
 }
 
-// Both for one device: each may be, and where both say so by `devices`, those overlap.
+// True if both may be for one device: each may be, and where both say so by `devices`, those
+// overlap.
 bool may_meet(const StepSection& a, const StepSection& b, const DeviceSpec& spec) {
   if (!may_be_for(a, spec) || !may_be_for(b, spec)) return false;
   const bool by_name = contains(spec.steps, a.step.name) || contains(spec.steps, b.step.name);

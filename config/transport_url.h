@@ -18,7 +18,8 @@
 namespace reclaim::config {
 
 struct TransportUrl {
-  // At least one, in the order written. TLS does not change a port: 5671 must be written out.
+  // The brokers: at least one, in the order written. TLS does not change a port: 5671 must be
+  // written out.
   std::vector<listener::AmqpHost> hosts;
   std::string virtual_host = "/";
   // Decoded, in the order written; a key given twice has its values joined by ','.

@@ -40,9 +40,9 @@ int complain(const Error& error);
 // Refuses empty values in the command and all below it. An empty value, as of a shell's variable
 // that is not set, would pass for an option not given.
 void refuse_empty(CLI::App* command);
-// It takes one value each time that it is given.
+// Lets the option take one value each time that it is given.
 void repeatable(CLI::Option* option);
-// With --all-hosts, or in its place.
+// Adds --label, which goes with --all-hosts or takes its place.
 void add_labels(CLI::App* command, std::vector<std::string>& labels);
 void add_format(CLI::App* command, CommandLine& line,
                 const std::vector<std::string>& formats = {"table", "json", "yaml", "csv",

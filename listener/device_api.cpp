@@ -14,7 +14,7 @@ namespace {
 
 using Seal = std::function<void(const std::string& host, Order& order)>;
 
-// With this node's key of orders, usually the master; none: nothing is sealed.
+// Seals with this node's key of orders, usually the master; none: nothing is sealed.
 Result<Seal> order_seal(const config::Settings& settings) {
   if (settings.order_key_file.empty()) return Seal(nullptr);
   auto key = OrderKey::load(settings.order_key_file);

@@ -25,7 +25,7 @@ Status replace(const std::string& path, const std::string& text) {
   // node_exporter reads what ends in .prom.
   const std::string beside = path + ".tmp";
   {
-    // Its own file, whatever another user of the folder has put there.
+    // The file is our own, whatever another user of the folder has put there.
     ::unlink(beside.c_str());
     const auto file =
         durable_file::File::open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
@@ -73,7 +73,7 @@ void MetricsKeeper::keep() {
   if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);
 }
 
-// More than a survey and its requests, which an idle worker makes each minute.
+// True if more has changed than a survey and its requests, which an idle worker makes each minute.
 bool MetricsKeeper::is_news(const Snapshot& now) {
   WorkerTotals totals = now.totals;
   totals.surveys = 0;

@@ -22,7 +22,7 @@ constexpr std::size_t kTagsMax = 64;
 constexpr std::size_t kStepsMax = 32;
 constexpr std::size_t kIdDigits = 4;  // as lspci -nn prints an id
 
-// Besides kRuleKeys.
+// The keys that an [nvme] entry has besides kRuleKeys.
 constexpr std::array<std::string_view, 8> kOurKeys = {
     "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem", "steps", "clean"};
 // The keys that a [devices] entry has besides kFunctionKeys.

@@ -62,7 +62,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return to[a.size()][b.size()];
 }
 
-// In lower case, and with one kind of dash.
+// The word in lower case, and with one kind of dash.
 std::string folded(std::string_view word) {
   std::string out = lower(word);
   std::replace(out.begin(), out.end(), '-', '_');

@@ -69,15 +69,15 @@ struct AmqpCounters {
 struct AmqpCallbacks {
   // Must not destroy or stop the link; may settle this or any other delivery at once.
   std::function<void(const AmqpDelivery&)> on_delivery;
-  // After every change of state(). Optional.
+  // Called after every change of state(). Optional.
   std::function<void(const AmqpState&)> on_state;
-  // After every look at `watched_queues`: those that exist. Optional.
+  // Called after every look at `watched_queues`, with those that exist. Optional.
   std::function<void(const std::vector<BusQueue>&)> on_queues = {};
 };
 
-// More than thirty methods: connection, channel and consumer are one state of librabbitmq, and what
-// it calls, what it is sent and each way of its end are a method each. What has state of its own is
-// beside it: connector, assembler, ack window, exchange watch, queue watch.
+// Connection, channel and consumer are one state of librabbitmq, and so one class: what it calls,
+// what it is sent and each way of its end are a method each. What has state of its own is beside
+// it: connector, assembler, ack window, exchange watch, queue watch.
 class AmqpLink final {
  public:
   // Errc::invalid for options that cannot work. `logger` must outlive the link.

@@ -40,7 +40,7 @@ class AmqpQueueWatch final {
   enum class Progress { working, done };
   // A method that came in on kQueueChannel. `done`: found() is of this round.
   [[nodiscard]] Result<Progress> on_method(const amqp_method_t& method);
-  // Those that exist, as the last whole round found them, and left them.
+  // The queues that exist, as the last whole round found them, and left them.
   [[nodiscard]] const std::vector<BusQueue>& found() const { return found_; }
   // The number of messages that the last whole round took out of queues.
   [[nodiscard]] std::uint64_t drained() const { return drained_; }

@@ -71,7 +71,7 @@ void HttpConnection::on_event(int status, int events) {
   go_on();
 }
 
-// After anything happened: sends what can be sent, and watches for what is to come.
+// Runs after anything happened: sends what can be sent, and watches for what is to come.
 void HttpConnection::go_on() {
   if (phase_ != Phase::closed && has_output()) flush();
   if (phase_ != Phase::closed) update_watch();

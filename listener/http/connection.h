@@ -40,8 +40,8 @@ struct HttpShared {
   std::function<void(HttpConnection&)> on_closed;
 };
 
-// More than thirty methods: one socket's states (handshake, reading, waiting for an answer,
-// writing, closing), each with its libuv callback, its timeout and its end; they share every field.
+// The states of one socket (handshake, reading, waiting for an answer, writing, closing), each with
+// its libuv callback, its timeout and its end. They share every field, and so are one class.
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
  public:
   // `client` is for the log; `tls` whether this socket speaks it.

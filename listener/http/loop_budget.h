@@ -47,7 +47,7 @@ class HttpLoopBudget final : public api::LoopBudget {
     return (in_round_ || waiting_.empty()) && left_ns() > 0;
   }
 
-  // In order of waiting.
+  // Lets the callers go in the order of their waiting.
   void wait(Once<> go) override {
     waiting_.push_back(std::move(go));
     async_.send();
