@@ -230,7 +230,7 @@ constexpr bool release_only_after_verified_erasure() {
         !(row.from == S::preparing && row.on == T::steps_verified)) {
       return false;
     }
-    // Of what is no drive alone; step() gives a drive no such way.
+    // Only a device that is no drive may leave out the erase; step() gives a drive no such way.
     if (row.on == T::steps_verified && row.to != S::restoring) return false;
     if (row.to == S::concluding && !(row.from == S::verifying && row.on == T::verified_more) &&
         !(row.from == S::concluding && row.on == T::step_done)) {
@@ -274,7 +274,7 @@ constexpr bool kept_erase_is_looked_at_again() {
   return rows == 3;
 }
 
-// What no device_spec entry matches is shown and nothing else: the row of its own moves a record,
+// A device that no device_spec entry matches is shown and nothing else: its one row moves a record,
 // and nothing in Placement or on the host.
 constexpr bool uncleanable_devices_are_only_shown() {
   std::size_t rows = 0;

@@ -273,6 +273,22 @@ def check_shorthands_are_used(path, text):
                           f'"{name}" is declared here and not used')
 
 
+_FRAGMENT = re.compile(r"\s*// (What|Of|Whether|The same|Which|Whose|How|Why|Like)\b")
+
+
+def check_comments_name_their_subject(path, text):
+    """Whoever opens this file alone has not read the comment or the name before."""
+    if path.split("/")[0] not in ("cli", *ROOMS) or not path.endswith(CPP):
+        return
+    goes_on = False
+    for number, line in enumerate(text.split("\n"), 1):
+        found = None if goes_on else _FRAGMENT.match(line)
+        if found:
+            yield Finding(path, number, f'a comment that begins with "{found.group(1)}" leaves its '
+                          "subject to be guessed: say who does, has or is what")
+        goes_on = re.match(r"\s*//( |$)", line) is not None
+
+
 def check_header(path, text):
     if path.endswith(".h") and "#pragma once" not in text:
         yield Finding(path, 1, "header without #pragma once")
@@ -329,7 +345,7 @@ def check_markdown(path, text):
 
 FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_tests_are_patient,
               check_tests_say_what_happens, check_shorthands_are_used, check_header, check_layout,
-              check_markdown)
+              check_markdown, check_comments_name_their_subject)
 
 
 def check_file(path, text):

@@ -20,7 +20,7 @@ def tree_findings(tree):
 
 
 def cpp(line):
-    return f"// What it is.\n{line}\n"
+    return f"// It is one.\n{line}\n"
 
 
 class Rooms(unittest.TestCase):
@@ -247,7 +247,7 @@ class Layout(unittest.TestCase):
         self.assertEqual(file_findings("tests/data/x.jsonl", "anything \t /wor" + "k/x"), [])
 
     def test_headers(self):
-        self.assertEqual(file_findings("nvme/a.h", "// What.\n#pragma once\n"), [])
+        self.assertEqual(file_findings("nvme/a.h", "// A.\n#pragma once\n"), [])
         self.assertEqual(len(file_findings("nvme/a.h", "int i;\n")), 2)
 
     def test_a_shorthand_that_is_not_used(self):
@@ -321,6 +321,26 @@ class Tree(unittest.TestCase):
         self.assertIn("2 sources reach <curl/curl.h>, 1 may: ", "\n".join(t for _, t in found))
         found = self.changed(nvme__b_dot_cpp='// B.\n#include "nvme/a.h"\n#include <curl/curl.h>\n')
         self.assertNotIn("sources reach", "\n".join(t for _, t in found))
+
+
+class Comments(unittest.TestCase):
+    BAD = ("// Of the last survey.", "  // The same, of the host.", "\n// Whether it rests.",
+           "int a;\n// What it\n// has.")
+    GOOD = ("// The provider of the last survey.", "int a;  // of the last survey",
+            "// It:\n//\n// What it is.", "// Where it is free, it\n// rests. What it has.",
+            'auto a = "// What";', "// Whatever it is, it rests.")
+
+    def test_a_comment_whose_subject_is_left_to_be_guessed_is_found(self):
+        for line in self.BAD:
+            with self.subTest(line=line):
+                found = file_findings("cli/a.cpp", cpp("int b;\n" + line))
+                self.assertIn("leaves its subject", "\n".join(found))
+
+    def test_one_that_names_it_is_left_alone(self):
+        for line in self.GOOD:
+            with self.subTest(line=line):
+                found = file_findings("cli/a.cpp", cpp("int b;\n" + line))
+                self.assertNotIn("leaves its subject", "\n".join(found))
 
 
 class Lexer(unittest.TestCase):

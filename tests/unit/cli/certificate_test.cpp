@@ -47,6 +47,18 @@ class CertificateCommands : public proof::ProofTest {
     return run(&run_certificate_verify, options);
   }
 
+  // A tenancy of the drive S1 that was seen at that time.
+  void see(const SigningKey& by, const std::string& instance, std::int64_t at_ms) {
+    AuditEntry entry;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = "S1";
+    entry.instance = instance;
+    entry.at = WallMs{at_ms};
+    entry = identified(entry);
+    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
+  }
+
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -144,21 +156,13 @@ TEST_F(CertificateCommands, TamperingIsSaidAndEndsWithOne) {
 }
 
 TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
-  const auto see = [&](const std::string& instance, std::int64_t at_ms) {
-    AuditEntry entry;
-    entry.host = "compute-1";
-    entry.address = "0000:c1:00.0";
-    entry.serial = "S1";
-    entry.instance = instance;
-    entry.at = WallMs{at_ms};
-    entry = identified(entry);
-    ASSERT_TRUE(chain().keep(entry.id, encode_audit(entry), SealedKind::audit).ok());
-  };
-  see("one", 1'763'630'000'000);
+  const SigningKey ours = *SigningKey::load_or_create(key_path_);
+  fs::create_directory(folder_);
+  see(ours, "one", 1'763'630'000'000);
   keep(1);
-  see("two", 1'763'650'000'000);
+  see(ours, "two", 1'763'650'000'000);
   EXPECT_EQ(verify(), 0) << out_.str();
-  see("three", 1'763'660'000'000);
+  see(ours, "three", 1'763'660'000'000);
   EXPECT_EQ(verify(), 2);
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 4 (1 certificate), whole and signed"),
                                 HasSubstr("S1 UNERASED no erasure between the tenancy of entry 3"),
@@ -207,16 +211,6 @@ TEST_F(CertificateCommands, ATenancyFromBeforeTheSerialWasKnownIsOfTheDriveToo) 
 TEST_F(CertificateCommands, AVoidCertificateIsNoErasure) {
   const SigningKey leaked = *SigningKey::load_or_create(key_path_);
   const SigningKey next = key_named("next");
-  const auto see = [&](const SigningKey& by, const std::string& instance, std::int64_t at_ms) {
-    AuditEntry entry;
-    entry.host = "compute-1";
-    entry.address = "0000:c1:00.0";
-    entry.serial = "S1";
-    entry.instance = instance;
-    entry.at = WallMs{at_ms};
-    entry = identified(entry);
-    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
-  };
   fs::create_directory(folder_);
   see(leaked, "one", 1'763'630'000'000);
   forge(leaked, id_of(1), certificate_text(1));
@@ -242,16 +236,6 @@ TEST_F(CertificateCommands, AVoidCertificateIsNoErasure) {
 // Whoever may write the folder adds one by a key of his own.
 TEST_F(CertificateCommands, WhatNoKnownKeySignedIsNoErasure) {
   const SigningKey ours = *SigningKey::load_or_create(key_path_);
-  const auto see = [&](const SigningKey& by, const std::string& instance, std::int64_t at_ms) {
-    AuditEntry entry;
-    entry.host = "compute-1";
-    entry.address = "0000:c1:00.0";
-    entry.serial = "S1";
-    entry.instance = instance;
-    entry.at = WallMs{at_ms};
-    entry = identified(entry);
-    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
-  };
   fs::create_directory(folder_);
   see(ours, "one", 1'763'630'000'000);
   forge(key_named("stranger"), id_of(1), certificate_text(1));
