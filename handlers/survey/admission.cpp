@@ -385,7 +385,7 @@ void learn_of_drive(Assessment& out, const Record& base, const Sighting& sightin
 }
 
 void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
-                 const Sighting& sighting, const HostView& host) {
+                 const Sighting& sighting, const HostView& host, WallMs now) {
   if (sighting.rows.size() > 1) {
     assess_several(out, base, ledger, sighting);
     return;
@@ -415,7 +415,7 @@ void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
             : std::string());
     return;
   }
-  assess_one(out, base, ledger, sighting, host);
+  assess_one(out, base, ledger, sighting, host, now);
   if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
     out.waiting_for = gone_entry(sighting);
   }
@@ -510,7 +510,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.waiting_for = "its configuration does not match it any more: not ours to touch";
     return out;
   }
-  assess_rows(out, base, ledger, sighting, host);
+  assess_rows(out, base, ledger, sighting, host, now);
   if (!remembered && host.clean_first) clean_at_first_sight(out, base, sighting);
   remark_on_cyborg(out, base, sighting);
   return out;
