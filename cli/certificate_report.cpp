@@ -75,6 +75,7 @@ struct Lookup {
   Lookup(const ReportSource& chain, bool proven)
       : source(&chain), tenants(tenants_of(chain, proven)) {
     for (const AuditLine& each : chain.audit) {
+      if (each.is_unproven) unproven.insert(each.sequence);
       if (!proven || !each.is_unproven) entries[each.sequence] = &each.entry;
     }
   }
@@ -84,9 +85,7 @@ struct Lookup {
     return it != entries.end() ? *it->second : kNone;
   }
   [[nodiscard]] bool is_unproven(const DriveEvent& event) const {
-    return std::any_of(source->audit.begin(), source->audit.end(), [&](const AuditLine& each) {
-      return each.sequence == event.sequence && each.is_unproven;
-    });
+    return unproven.contains(event.sequence);
   }
   [[nodiscard]] const std::string& host(const DriveEvent& event) const {
     return source->host.empty() ? entry(event).host : source->host;
@@ -94,6 +93,7 @@ struct Lookup {
   const ReportSource* source;
   Tenants tenants;
   std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
+  std::set<std::uint64_t> unproven;                    // sequences of entries
 };
 
 class Summing final {

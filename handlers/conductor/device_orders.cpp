@@ -190,26 +190,34 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
   done("");
 }
 
-// Empty, or why not.
-std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts facts) {
-  const PciAddress address = device.record.address;
-  // The operator who issued it knew nothing of the error, which may be an operator's abort, or of
-  // the reservation, which may be an operator's hold. The clock may have been set back since.
-  const WallMs since = device.record.stage_since;
-  const bool is_late = issued_at < since && since <= context_.ports.clock.now().wall;
-  if (device.record.stage == Stage::error && is_late) {
+// Empty, or why an order of that time does not count. The operator who issued it knew nothing of
+// the error, which may be an operator's abort, or of the reservation, which may be an operator's
+// hold.
+std::string DeviceOrders::why_outdated(const Device& device, WallMs issued_at) const {
+  const Record& record = device.record;
+  const WallMs now = context_.ports.clock.now().wall;  // it may have been set back since
+  const auto is_before = [&](WallMs since) { return issued_at < since && since <= now; };
+  if (record.stage == Stage::error && is_before(record.stage_since)) {
     return "it came into error after the order was issued, or the clocks differ: look why, and "
            "issue it again";
   }
+  if (record.stage == Stage::available && assessor_.is_unsure(record.address) &&
+      is_before(assessor_.last_free(record))) {
+    return "it was reserved after the order was issued, or the clocks differ: look why, and issue "
+           "it again";
+  }
+  return {};
+}
+
+// Empty, or why not.
+std::string DeviceOrders::clean(const Device& device, WallMs issued_at, Facts facts) {
+  const PciAddress address = device.record.address;
+  if (std::string why = why_outdated(device, issued_at); !why.empty()) return why;
   const bool at_rest = device.record.stage == Stage::available;
   if (at_rest && !device.record.cleanable()) return std::string(kNotListed);
   // One in the pool is clean, unless nobody can tell why it is reserved.
   if (at_rest && !assessor_.is_unsure(address)) {
     return "it is available, and nothing says that it is not clean";
-  }
-  if (at_rest && is_late) {
-    return "it came into the pool after the order was issued, or the clocks differ: look why it is "
-           "reserved, and issue it again";
   }
   if (at_rest) facts.last_free = assessor_.last_free(device.record);
   // While an instance has it, an ARQ that is let go would be missed when that is gone.
@@ -250,6 +258,9 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   }
   if (is_held_by_others(device) && !assessor_.is_unsure(address)) {
     return done(std::string(kUnreserve));
+  }
+  if (std::string why = why_outdated(device, order.issued_at); !why.empty()) {
+    return done(std::move(why));
   }
   auto steps = decode_plan(order.steps);
   if (!steps) return done(steps.error().what);

@@ -76,6 +76,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   [[nodiscard]] bool is_repeated(const Record& record, const Kick& kick) const;
   [[nodiscard]] std::string why_not_cleaned_up(const Record& record, const Kick& kick) const;
   void clean_what_was_bound(const PciAddress& address);
+  [[nodiscard]] std::string why_outdated(const Device& device, WallMs issued_at) const;
   [[nodiscard]] std::string clean(const Device& device, WallMs issued_at, Facts facts);
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
   void let_arq_go(const Record& record);

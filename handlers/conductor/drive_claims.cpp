@@ -8,6 +8,7 @@
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/claim_request.h"
 #include "handlers/survey/function_plan.h"
+#include "handlers/survey/hold.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
@@ -187,6 +188,8 @@ bool DriveClaims::may_peek(const Record& record, const Assessment& assessment,
       !context_.survey.host.problem.empty()) {
     return false;
   }
+  // A claim told of the hold already, and can tell no more.
+  if (record.held && assessment.waiting_for.starts_with(kReservedLate)) return false;
   const auto entry = context_.ports.ledger.entries().find(record.address);
   const bool in_maintenance =
       entry != context_.ports.ledger.entries().end() && entry->second.maintenance;

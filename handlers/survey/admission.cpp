@@ -223,7 +223,9 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     return assess_failed_build(out, record, host);
   }
   const std::string doubt = doubt_of_hold(record, ledger, sighting, now);
-  switch (hold) {
+  const bool stays = hold == Hold::unknown && record.held && !cyborg && !dirty_line &&
+                     (doubt.empty() || doubt == kReservedLate);
+  switch (stays ? Hold::held : hold) {
     case Hold::held:
       out.held = true;
       if (!doubt.empty()) {
@@ -244,7 +246,6 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       break;
     case Hold::unknown:
       out.held = record.held || cyborg;
-      if (record.held && !cyborg && !dirty_line && doubt.empty()) break;
       out.unsure = true;
       out.waiting_for =
           record.is_drive()
@@ -367,8 +368,7 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
     const bool moved = may_have_had_a_tenant(last_rest(base, ledger), sighting) ||
                        may_be_reserved_again(base, view);
     const bool asked = moved && (out.unsure || is_in_question(base, sighting));
-    const bool late = out.unsure && may_be_written_late(base, ledger, sighting, now);
-    if (!asked && !late) out.rest = rest_of(sighting);
+    if (!asked) out.rest = rest_of(sighting);
   }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }

@@ -21,6 +21,12 @@ bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sigh
   return !(record.held && sighting.standing.brought_dirt);
 }
 
+bool is_reserved_late(const Record& record, WallMs now) {
+  if (record.flow != Flow::nova) return false;
+  if (record.held) return record.waiting_for.starts_with(kReservedLate);
+  return now.ms - record.certificate_at.ms <= kLateWriteMs;
+}
+
 }  // namespace
 
 Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
@@ -71,17 +77,6 @@ Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting
                                                                                 : Hold::dirty;
 }
 
-bool may_be_written_late(const Record& record, const LedgerEntry* ledger, const Sighting& sighting,
-                         WallMs now) {
-  const Rest rest = last_rest(record, ledger);
-  if (record.flow != Flow::nova || rest.generation < 0 || rest.reserved ||
-      rest.provider != sighting.view->uuid || !sighting.view->burned()) {
-    return false;
-  }
-  // Its rest stays that of its release as long as it is in doubt.
-  return record.held || now.ms - record.certificate_at.ms <= kLateWriteMs;
-}
-
 std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting,
                           WallMs now) {
   if (sighting.holder || missed_tenancy(record, sighting)) {
@@ -101,10 +96,7 @@ std::string doubt_of_hold(const Record& record, const LedgerEntry* ledger, const
     return "reserved, and its provider was written to more often than by one hand, so that an "
            "instance may have had it unseen";
   }
-  if (may_be_written_late(record, ledger, sighting, now)) {
-    return "reserved minutes after its release, and Nova may have written what it had read before "
-           "that";
-  }
+  if (is_reserved_late(record, now)) return std::string(kReservedLate);
   return {};
 }
 

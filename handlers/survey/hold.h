@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "handlers/survey/survey.h"
 #include "state/device/arq.h"
@@ -36,10 +37,10 @@ enum class Hold : std::uint8_t { held, dirty, unknown };
                                const Sighting& sighting);
 
 // Nova may write once more what it had read of a device before its release, within minutes, and
-// reserves it so: by one write, as an operator does. A reservation that was first seen so soon
-// after a release stays one of which nobody knows whose it is. `sighting` has a view.
-[[nodiscard]] bool may_be_written_late(const Record& record, const LedgerEntry* ledger,
-                                       const Sighting& sighting, WallMs now);
+// reserves it so: by one write, as an operator does. A reservation that is recognised as a hold so
+// soon after a release stays one of which nobody knows whose it is: `waiting_for` begins with this.
+inline constexpr std::string_view kReservedLate =
+    "reserved minutes after its release, and Nova may have written what it had read before that";
 
 // The reason why a device that is reserved and unallocated, and taken for held, is not known to be;
 // empty: nothing speaks against it.

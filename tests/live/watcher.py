@@ -20,6 +20,7 @@ class Watcher:
         self.open = {}         # address: since when it is on offer while dirty
         self.windows = []      # (address, seconds), closed
         self.looks = 0
+        self.failed = None     # why it ended before its time
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -36,6 +37,8 @@ class Watcher:
 
     def taken_windows(self):
         """Those since the last call; one that is still open counts as it is."""
+        if self.failed:
+            raise RuntimeError("the watcher ended") from self.failed
         with self.lock:
             now = time.monotonic()
             found = self.windows + [(address, now - since) for address, since in self.open.items()]
@@ -63,6 +66,9 @@ class Watcher:
                 self.look(self.offered())
             except (OSError, api.HttpError):
                 continue
+            except Exception as error:  # a watcher that ended would find nothing any more
+                self.failed = error
+                return
 
     def look(self, offered):
         with self.lock:

@@ -508,11 +508,11 @@ unit_mutant(holds_that_are_over_are_silent conductor handlers/survey/admission.c
   "a device whose build failed after a hold stays reserved, and nothing says why"
   [[  const std::string doubt = doubt_of_hold(record, ledger, sighting, now);]]
   [[  const std::string doubt = cyborg ? doubt_of_hold(record, ledger, sighting, now) : "";]])
-unit_mutant(late_writes_are_holds conductor handlers/survey/admission.cpp
+unit_mutant(late_writes_are_holds conductor handlers/survey/hold.cpp
   */ReservedLate.*
   "what Nova reserved again after a release is told as an operator's hold, for ever"
-  [[    const bool late = out.unsure && may_be_written_late(base, ledger, sighting, now);]]
-  [[    const bool late = false;]])
+  [[  if (record.held) return record.waiting_for.starts_with(kReservedLate);]]
+  [[  if (record.held) return false;]])
 unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
   "a drive that was left to Cyborg's agent stays reserved, silent, when Redis loses its record"
   [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])
@@ -539,11 +539,11 @@ unit_mutant(copied_requests_count conductor handlers/conductor/device_orders.cpp
 unit_mutant(errors_yield_to_earlier_orders conductor handlers/conductor/device_orders.cpp
   Orders.AnErrorThat*
   "a service's login cleans what an operator has aborted, and it goes back into the pool"
-  [[device.record.stage == Stage::error && is_late]] [[false && is_late]])
+  [[record.stage == Stage::error && is_before(]] [[false && is_before(]])
 unit_mutant(releases_are_known_before_they_are conductor handlers/conductor/device_orders.cpp
   */ReservedLate.*
   "an order that was issued before a release ends a hold that an operator made after it"
-  [[at_rest && is_late]] [[false && is_late]])
+  [[      is_before(assessor_.last_free(record))) {]] [[      false) {]])
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])

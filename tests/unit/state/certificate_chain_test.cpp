@@ -296,7 +296,8 @@ TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
   };
   const auto drives = [&](const std::set<std::string>& revoked) {
     std::vector<std::string> found;
-    for (const DriveEvent& event : drive_events(folder_, {revoked, {}})->proven) {
+    const auto events = drive_events(folder_, {revoked, {}});
+    for (const DriveEvent& event : events->proven) {
       found.push_back(event.drive + (event.is_void ? ", void" : ""));
     }
     return found;
