@@ -97,9 +97,7 @@ unit_mutant(tenants_are_named_in_doubt conductor state/device/step.cpp ReleaseUn
   [[was_withheld) && !facts.instance) {]] [[was_withheld) && false) {]])
 unit_mutant(blind_surveys_end_holds conductor handlers/survey/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
-  [[      out.held = record.held || cyborg;
-      if (record.held && !cyborg && !dirty_line && doubt.empty()) break;]]
-  [[      out.held = false;]])
+  [[  switch (stays ? Hold::held : hold) {]] [[  switch (stays ? Hold::dirty : hold) {]])
 unit_mutant(heard_of_is_proven conductor handlers/survey/hold.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
   [[  return arq.allocation_seen || arq.listed;]]

@@ -131,7 +131,7 @@ unit_mutant(only_what_a_record_names_is_served handlers handlers/api/certificate
   [[return false;]])
 unit_mutant(void_entries_count state state/certificate/chain.cpp ChainTest.AVoidCertificate*
   "an erasure that a leaked key invented keeps a drive's hand-over from being told"
-  [[      report_.void_entries.insert(file.name);]]
+  [[      report_.doubted.revoked.insert(file.name);]]
   "")
 unit_mutant(void_certificates_are_erasures state state/certificate/chain.cpp
   ChainTest.AVoidCertificate*

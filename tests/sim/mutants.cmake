@@ -95,7 +95,7 @@ sim_mutant(struck_too_early handlers/conductor/ledger_gate.cpp
   }
   // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
   if (is_dirty_since(*known, record.certificate_at)) return;
-  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
+  // The change that is being recorded now may be the next tenancy: its dirt must stay remembered.
   const Device& device = context_.devices.at(address);
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
   [[  }
