@@ -259,8 +259,8 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   if (is_held_by_others(device) && !assessor_.is_unsure(address)) {
     return done(std::string(kUnreserve));
   }
-  if (std::string why = why_outdated(device, order.issued_at); !why.empty()) {
-    return done(std::move(why));
+  if (const std::string why = why_outdated(device, order.issued_at); !why.empty()) {
+    return done(why);
   }
   auto steps = decode_plan(order.steps);
   if (!steps) return done(steps.error().what);
