@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = "## Why a drive waits"
 SOURCES = ["handlers/survey/admission.cpp",
            "handlers/survey/hold.cpp",
+           "handlers/survey/hold.h",
            "handlers/survey/reserved_by.h",
            "handlers/survey/observed.h",
            "handlers/survey/cyborg_remarks.cpp",
