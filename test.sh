@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317  # functions are called by name, through stage
-# Builds Reclaim and runs its test ladder (docs/testing.md). build/, packages
+# Builds Reclaim and runs its test ladder (docs/dev/testing.md). build/, packages
 # and caches below ~/.cache remain.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
@@ -281,7 +281,7 @@ fi
 
 short=(--label-exclude '^long$')
 if [[ $mode == long ]]; then
-  # Tests that can go deeper read this (docs/testing.md).
+  # Tests that can go deeper read this (docs/dev/testing.md).
   export RECLAIM_TEST_DEPTH=long
   short=()
 fi

@@ -1,6 +1,6 @@
 // The durable record of one device, and what is remembered of its last erasure. A record is a
 // value: the reducer makes a new one, the store persists it, and only then anything is done. In
-// Redis it is a hash with one readable field a member (docs/redis.md#the-fields-of-a-device), so
+// Redis it is a hash with one readable field a member (docs/redis-keys.md#the-fields-of-a-device), so
 // `redis-cli hgetall` is an operator's tool.
 #pragma once
 

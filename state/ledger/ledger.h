@@ -1,5 +1,5 @@
 // Ledger: what must not be forgotten though Redis were lost
-// (docs/safety.md#what-is-dirty-is-not-forgotten): which drives are dirty, in error, under
+// (docs/dev/safety-claims.md#what-is-dirty-is-not-forgotten): which drives are dirty, in error, under
 // maintenance, and which serial an operator enrolled. One real implementation
 // (state/certificate/file_ledger.h: append-only, fsynced), one in memory (tests/sim).
 //

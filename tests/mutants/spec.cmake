@@ -1,5 +1,5 @@
 # Rules of the specifications: a fault that breaks one, and a test that its row of
-# docs/spec-coverage.md names.
+# docs/dev/spec-coverage.md names.
 unit_mutant(block_erase_is_crypto_erase nvme nvme/controller/log_pages.cpp
   IdentifyController.EachCapability*
   "a drive that can only erase its blocks is told to erase its keys, and the other way round"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The unit tests of an arm64 build, cross-compiled on a fresh Debian in a folder and run under QEMU:
-# see --help and docs/testing.md.
+# see --help and docs/dev/testing.md.
 set -euo pipefail
 
 usage() {

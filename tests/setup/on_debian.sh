@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317  # finish is called by a trap
-# Both commands of the README on a fresh Debian in a folder: see --help and docs/testing.md.
+# Both commands of the README on a fresh Debian in a folder: see --help and docs/dev/testing.md.
 set -euo pipefail
 umask 022
 

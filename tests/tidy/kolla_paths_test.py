@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether the operator's guide names the paths that kolla has: those of libvirt's domains and of
+"""Whether docs/waiting.md names the paths that kolla has: those of libvirt's domains and of
 Nova's compute_id, put together from lines of kolla-ansible itself (tests/data/kolla-2026.1)."""
 import pathlib
 import re
@@ -26,7 +26,7 @@ def by_default(lines, variable):
 
 
 def wanted(lines):
-    """The words that the guide has to have."""
+    """The words that the page has to have."""
     words = []
     for engine in ("docker", "podman"):
         volumes = by_default(lines, engine + "_volumes_path")
@@ -37,21 +37,21 @@ def wanted(lines):
     return words
 
 
-def problems(guide, lines):
-    missing = ["the operator's guide does not name %s" % word for word in wanted(lines)
-               if word not in guide]
+def problems(page, lines):
+    missing = ["docs/waiting.md does not name %s" % word for word in wanted(lines)
+               if word not in page]
     if '"/run:/run' not in lines or '"/run/libvirt:/run/libvirt' not in lines:
         missing.append("kolla's libvirt does not have the host's /run/libvirt any more")
     return missing
 
 
 def main():
-    guide = (ROOT / "docs/operator-guide.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/waiting.md").read_text(encoding="utf-8")
     lines = (ROOT / "tests/data/kolla-2026.1/volumes.txt").read_text(encoding="utf-8")
-    found = problems(guide, lines)
-    # The checker itself: another path in the guide, another volume in kolla.
-    assert problems(guide.replace("/nova_libvirt_qemu/", "/nova_libvirt/"), lines)
-    assert problems(guide, lines.replace("nova_libvirt_qemu:", "libvirt_domains:"))
+    found = problems(page, lines)
+    # The checker itself: another path on the page, another volume in kolla.
+    assert problems(page.replace("/nova_libvirt_qemu/", "/nova_libvirt/"), lines)
+    assert problems(page, lines.replace("nova_libvirt_qemu:", "libvirt_domains:"))
     for problem in found:
         print(problem)
     return 1 if found else 0

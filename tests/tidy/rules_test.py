@@ -58,7 +58,7 @@ class Rooms(unittest.TestCase):
                 self.assertNotIn(room, reached[room], f"{top}/{room}")
 
     def test_the_map_of_the_documents_has_them(self):
-        with open(os.path.join(ROOT, "docs/architecture.md"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "docs/dev/architecture.md"), encoding="utf-8") as file:
             lines = file.read().split("\n")
         for top, rooms in rules.ROOMS.items():
             line = next((each for each in lines if re.match(rf"\W*{top}/ ", each)), "")

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
-"""docs/safety.md argues the promise claim by claim. A row is
+"""The promise is argued claim by claim, in docs/dev/safety-claims.md, docs/dev/safety-attempts.md
+and, of what remains, docs/safety.md. A row is
 `| claim | ensured by | noticed by | what remains |`. Here: that every file, test and mutant it
 names exists. `ensured by` names files or folders in backticks. `noticed by` names tests as
-FILE:TEST (as in docs/spec-coverage.md), mutants as `mutant NAME` (NAME is in a mutant list below
-tests/), fuzz targets as `fuzz NAME` and, where none can exist, says why after the word "nothing:".
+FILE:TEST (as in docs/dev/spec-coverage.md), mutants as `mutant NAME` (NAME is in a mutant list
+below tests/), fuzz targets as `fuzz NAME` and, where none can exist, says why after the word
+"nothing:".
 
 SECURITY.md promises. The last cell of a row of its tables of promises is a list of links, separated
-by ";". Each leads to an anchor in a row of docs/safety.md or in its section "What remains"; and
-each anchor there is led to."""
+by ";". Each leads to an anchor in a row of one of these pages or in the section "What remains"; and
+each anchor there is led to, on its own page."""
 import os
 import re
 import sys
@@ -15,12 +17,15 @@ import unittest
 
 from spec_coverage_test import ROOT, all_tests, holds, mutants_below, names_in
 
-TABLE = os.path.join(ROOT, "docs/safety.md")
+SAFETY, CLAIMS, ATTEMPTS = ("docs/safety.md", "docs/dev/safety-claims.md",
+                            "docs/dev/safety-attempts.md")
+SECTIONS = {SAFETY: ("The promise", "What remains"), CLAIMS: ("Claims",), ATTEMPTS: ("Attempts",)}
+ROWS_MIN = {SAFETY: 0, CLAIMS: 90, ATTEMPTS: 70}
 PROMISES = os.path.join(ROOT, "SECURITY.md")
 PROMISING = ("What is defended", "Who the attackers are")
-LINK = re.compile(r"\(docs/safety\.md#([\w-]+)\)")
+LINK = re.compile(r"\((docs/(?:dev/)?safety[\w-]*\.md#[\w-]+)\)")
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
-SECTIONS = ("The promise", "Claims", "Attempts", "What remains")
+WHAT_REMAINS = SAFETY + "#what-remains"
 
 
 def rows_of(text):
@@ -39,31 +44,32 @@ def section(text, title):
     return text.partition("\n## %s\n" % title)[2].partition("\n## ")[0]
 
 
-def anchors_in(text):
-    """Of the rows, and of what remains."""
-    remains = section(text, "What remains")
-    return [name for part in [claim for _, claim, *_ in rows_of(text)] + [remains]
+def anchors_in(pages):
+    """PAGE#ANCHOR of the rows, and of what remains."""
+    return ["%s#%s" % (page, name) for page, text in pages.items()
+            for part in [claim for _, claim, *_ in rows_of(text)] + [section(text, "What remains")]
             for name in ANCHOR.findall(part)]
 
 
-def broken_promises(security, text):
+def broken_promises(security, pages):
     """Sentences; none if each promise has its row, and each row that is marked its promise."""
-    anchors = anchors_in(text)
-    wrong = ["docs/safety.md: the anchor %s stands twice" % name
-             for name in sorted(set(anchors)) if anchors.count(name) > 1]
+    anchors = anchors_in(pages)
+    names = [name.partition("#")[2] for name in anchors]
+    wrong = ["the anchor %s stands twice" % name
+             for name in sorted(set(names)) if names.count(name) > 1]
     for title in PROMISING:
         rows = [line for line in section(security, title).splitlines() if line.startswith("|")][2:]
         if not rows:
             wrong.append("SECURITY.md: the section “%s” has no table" % title)
-        wrong += ["SECURITY.md: “%s” leads to no row of docs/safety.md" % promise.strip()
+        wrong += ["SECURITY.md: “%s” leads to no row of the argument" % promise.strip()
                   for row in rows for promise in row.strip(" |").split("|")[-1].split(";")
                   if not LINK.search(promise)]
     linked = set(LINK.findall(security))
-    wrong += ["docs/safety.md: nothing in SECURITY.md promises “%s”" % name
+    wrong += ["nothing in SECURITY.md promises “%s”" % name
               for name in sorted(set(anchors) - linked)]
-    wrong += ["SECURITY.md: docs/safety.md has no row “%s”" % name
-              for name in sorted(linked - set(anchors) - {"what-remains"})]
-    if "what-remains" not in linked:
+    wrong += ["SECURITY.md: there is no row “%s”" % name
+              for name in sorted(linked - set(anchors) - {WHAT_REMAINS})]
+    if WHAT_REMAINS not in linked:
         wrong.append("SECURITY.md does not lead to what remains")
     return wrong
 
@@ -73,9 +79,17 @@ def fuzz_targets(path):
         return {"fuzz " + name for name in re.findall(r"^reclaim_fuzz\((\w+)", file.read(), re.M)}
 
 
-def wrong_with(text, tests, targets, exists):
+def pages_of(root):
+    found = {}
+    for page in SECTIONS:
+        with open(os.path.join(root, page), encoding="utf-8") as file:
+            found[page] = file.read()
+    return found
+
+
+def wrong_with(text, sections, tests, targets, exists):
     """Sentences; none if all is well. `targets`: mutants and fuzz targets."""
-    wrong = ["the section “%s” is missing" % title for title in SECTIONS
+    wrong = ["the section “%s” is missing" % title for title in sections
              if "\n## " + title not in text]
     for number, claim, held, noticed, remains in rows_of(text):
         where = "line %d (%s)" % (number, ANCHOR.sub("", claim)[:40])
@@ -101,30 +115,32 @@ def wrong_with(text, tests, targets, exists):
 
 class Argument(unittest.TestCase):
     def test_every_name_in_it_is_there(self):
-        with open(TABLE, encoding="utf-8") as file:
-            text = file.read()
         folder = os.path.join(ROOT, "tests")
         targets = (set(mutants_below(folder)) |
                    fuzz_targets(os.path.join(folder, "fuzz/CMakeLists.txt")))
-        wrong = wrong_with(text, all_tests(), targets,
-                           lambda path: os.path.exists(os.path.join(ROOT, path)))
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
-        self.assertGreater(len(rows_of(text)), 30)
+        tests = all_tests()
+        for page, text in pages_of(ROOT).items():
+            with self.subTest(page):
+                wrong = wrong_with(text, SECTIONS[page], tests, targets,
+                                   lambda path: os.path.exists(os.path.join(ROOT, path)))
+                self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+                self.assertGreaterEqual(len(rows_of(text)), ROWS_MIN[page])
 
     def test_each_promise_has_its_row(self):
-        with open(TABLE, encoding="utf-8") as file, open(PROMISES, encoding="utf-8") as promises:
-            wrong = broken_promises(promises.read(), file.read())
+        with open(PROMISES, encoding="utf-8") as promises:
+            wrong = broken_promises(promises.read(), pages_of(ROOT))
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
 
 class Checker(unittest.TestCase):
     """Each way in which the argument can be wrong, once."""
 
-    HEADINGS = "".join("\n## %s\n" % title for title in SECTIONS)
+    TITLES = ("Claims", "Attempts")
+    HEADINGS = "".join("\n## %s\n" % title for title in TITLES)
     TESTS = {"a_test.cpp": ["TEST(Suite, Name) {"]}
 
     def wrong(self, row, headings=HEADINGS):
-        return wrong_with(headings + row, self.TESTS, {"mutant no_lock", "fuzz http"},
+        return wrong_with(headings + row, self.TITLES, self.TESTS, {"mutant no_lock", "fuzz http"},
                           lambda path: path == "src/a.cpp")
 
     def test_a_good_row_passes(self):
@@ -144,36 +160,42 @@ class Checker(unittest.TestCase):
             wrong = self.wrong(row)
             self.assertEqual(len(wrong), 1, (row, wrong))
             self.assertIn(said, wrong[0])
-        self.assertEqual(len(self.wrong("", headings="")), len(SECTIONS))
+        self.assertEqual(len(self.wrong("", headings="")), len(self.TITLES))
 
 
 class Promises(unittest.TestCase):
     SECURITY = ("[open](docs/safety.md#what-remains)\n"
                 "## What is defended\n\n| asset | against |\n|---|---|\n"
-                "| data | [a reader](docs/safety.md#erased); [a lie](docs/safety.md#firmware) |\n"
+                "| data | [a reader](docs/dev/safety-claims.md#erased); "
+                "[a lie](docs/safety.md#firmware) |\n"
                 "\n## Who the attackers are\n\n| attacker | can | must not get |\n|---|---|---|\n"
-                "| a tenant | write | [a worker that ends](docs/safety.md#stays) |\n")
-    SAFETY = ('| <a id="erased"></a>it is erased | `a` | `b` | none |\n'
-              '| <a id="stays"></a>it stays | `a` | `b` | none |\n'
-              '\n## What remains\n\n- <a id="firmware"></a>**Firmware** lies.\n')
+                "| a tenant | write | [a worker that ends](docs/dev/safety-attempts.md#stays) |\n")
+    PAGES = {CLAIMS: '| <a id="erased"></a>it is erased | `a` | `b` | none |\n',
+             ATTEMPTS: '| <a id="stays"></a>it stays | `a` | `b` | none |\n',
+             SAFETY: '\n## What remains\n\n- <a id="firmware"></a>**Firmware** lies.\n'}
 
     def test_what_is_promised_and_kept_passes(self):
-        self.assertEqual(broken_promises(self.SECURITY, self.SAFETY), [])
+        self.assertEqual(broken_promises(self.SECURITY, self.PAGES), [])
 
     def test_what_is_wrong_is_said(self):
-        for of_security, old, new, said in (
-                (True, "[a worker that ends](docs/safety.md#stays)",
-                 "[a worker that ends](docs/safety.md#stays); a full disk",
-                 "“a full disk” leads to no row"),
-                (True, "#erased", "#what-remains", "nothing in SECURITY.md promises “erased”"),
-                (True, "[open](docs/safety.md#what-remains)", "", "does not lead to what remains"),
-                (True, "## What is defended", "## Assets", "“What is defended” has no table"),
-                (False, ' id="stays"', ' id="stay"', "docs/safety.md has no row “stays”"),
-                (False, "- <a id", "- <a name", "docs/safety.md has no row “firmware”"),
-                (False, "it stays |", '<a id="erased"></a>it stays |', "erased stands twice")):
-            texts = [self.SECURITY, self.SAFETY]
-            texts[not of_security] = texts[not of_security].replace(old, new)
-            wrong = broken_promises(*texts)
+        for place, old, new, said in (
+                (None, "#stays)", "#stays); a full disk", "“a full disk” leads to no row"),
+                (None, "claims.md#erased", "claims.md#gone",
+                 "nothing in SECURITY.md promises “docs/dev/safety-claims.md#erased”"),
+                (None, "[open](docs/safety.md#what-remains)", "", "does not lead to what remains"),
+                (None, "## What is defended", "## Assets", "“What is defended” has no table"),
+                (None, "safety-claims.md#erased", "safety-attempts.md#erased",
+                 "there is no row “docs/dev/safety-attempts.md#erased”"),
+                (ATTEMPTS, ' id="stays"', ' id="stay"',
+                 "there is no row “docs/dev/safety-attempts.md#stays”"),
+                (SAFETY, "- <a id", "- <a name", "there is no row “docs/safety.md#firmware”"),
+                (ATTEMPTS, "it stays |", '<a id="erased"></a>it stays |', "erased stands twice")):
+            security, pages = self.SECURITY, dict(self.PAGES)
+            if place:
+                pages[place] = pages[place].replace(old, new)
+            else:
+                security = security.replace(old, new)
+            wrong = broken_promises(security, pages)
             self.assertTrue(any(said in each for each in wrong), (new, wrong))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""docs/spec-coverage.md says for each rule of the specifications which code holds it and which test
-proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
+"""docs/dev/spec-coverage.md says for each rule of the specifications which code holds it and which
+test proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
 backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name in
 one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. Beside a test there may be
 mutants, as `mutant NAME`: the rule broken, NAME in a mutant list below tests/, where a test of the
@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 TESTS = ("tests", "clients/python/tests")
-TABLE = os.path.join(ROOT, "docs/spec-coverage.md")
+TABLE = os.path.join(ROOT, "docs/dev/spec-coverage.md")
 ROW = re.compile(r"^\|(.+)\|(.+)\|(.+)\|$")
 TITLES = ("Generic NVMe driver with secure cleanup",
           "Support VFIO variant driver managed mode in Cyborg",

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Whether the operator's guide explains every note with which a device waits, and no other.
+"""Whether docs/waiting.md explains every note with which a device waits, and no other.
 
 A note is text that the sources below put together. Each of their longer texts, and each guard by
-its name, has to have words that stand, quoted as code, in the first column of the guide's table; or
+its name, has to have words that stand, quoted as code, in the first column of the page's table; or
 it is named here as no note.
 """
 import pathlib
@@ -69,8 +69,8 @@ def notes_of(root):
             yield path.relative_to(root).as_posix(), "guard %s:" % guard
 
 
-def words_of(guide):
-    section = guide[guide.index(SECTION):]
+def words_of(page):
+    section = page[page.index(SECTION):]
     rows = re.findall(r"(?m)^\| (.*?) \| ", section[:section.index("\n### ")])
     return [words for row in rows for words in re.findall(r"`([^`]+)`", row)]
 
@@ -79,16 +79,16 @@ def check(notes, words):
     problems = []
     for source, note in notes:
         if not any(each in note for each in words):
-            problems.append("%s: the guide does not explain '%s'" % (source, note))
+            problems.append("%s: docs/waiting.md does not explain '%s'" % (source, note))
     for each in words:
         if not any(each in note for _, note in notes):
-            problems.append("docs/operator-guide.md: nothing says '%s'" % each)
+            problems.append("docs/waiting.md: nothing says '%s'" % each)
     return problems
 
 
 def main():
     notes = list(notes_of(ROOT))
-    words = words_of((ROOT / "docs/operator-guide.md").read_text(encoding="utf-8"))
+    words = words_of((ROOT / "docs/waiting.md").read_text(encoding="utf-8"))
     problems = check(notes, words)
     # The checker itself: a note that is new, and one that is gone.
     assert check(notes + [("x.cpp", "the moon is in the way")], words)

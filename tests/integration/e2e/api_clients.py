@@ -16,7 +16,7 @@ from waiting import DEADLINE_S
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
-DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
+DOCUMENTED = os.path.join(HERE, "../../../docs/device-api-clients.md")
 PACKAGE = os.path.join(HERE, "../../../clients/python")
 PACKAGE_DOCUMENTED = os.path.join(PACKAGE, "README.md")
 

@@ -424,10 +424,21 @@ TEST_F(VerifyScript, TheKeyIsKnownByItsDigest) {
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
-TEST_F(VerifyScript, TheDocumentShowsThisScript) {
-  const std::string document = content(source_path("docs/certificate.md"));
-  EXPECT_NE(document.find("```sh\n" + content(source_path(kVerifyScript)) + "```\n"),
-            std::string::npos);
+// Where it is, how it is called, and what it needs, in the script's own words.
+TEST_F(VerifyScript, TheDocumentLeadsToThisScript) {
+  const std::string document = content(source_path("docs/certificate-format.md"));
+  const std::string script = content(source_path(kVerifyScript));
+  const std::string begin = "\n# Needs ";
+  const std::size_t at = script.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t from = at + begin.size();
+  const std::string needs = script.substr(from, script.find(". ", from) - from);
+  for (const std::string& words : {std::string("](examples/verify-certificate.sh)"),
+                                   std::string("\nverify-certificate.sh HOST.pub FILE "),
+                                   std::string("\nverify-certificate.sh HOST.pub FOLDER "),
+                                   "needs " + needs + ":\n"}) {
+    EXPECT_NE(document.find(words), std::string::npos) << words;
+  }
 }
 
 }  // namespace

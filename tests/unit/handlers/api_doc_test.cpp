@@ -1,4 +1,5 @@
-// docs/device-api.md against the code: its examples are the golden files, its rules the defaults.
+// The pages of the device API (docs/device-api*.md) against the code: their examples are the golden
+// files, their rules the defaults.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +25,12 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-std::string page() {
-  return read(source_path("docs/device-api.md"));
+std::string pages() {
+  std::string text;
+  for (const char* name : {"device-api", "device-api-reference", "device-api-orders"}) {
+    text += read(source_path(fmt::format("docs/{}.md", name)));
+  }
+  return text;
 }
 
 std::string pretty(const std::string& text) {
@@ -40,7 +45,7 @@ std::string pretty(const std::string& text) {
 
 // Each example stands in a block behind "<!-- FILE -->", indented as people read it.
 TEST(ApiDocTest, EveryExampleIsTheAnswerOfTheGoldenFileItNames) {
-  const std::string text = page();
+  const std::string text = pages();
   const std::string mark = "<!-- tests/data/api/";
   int examples = 0;
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
@@ -55,7 +60,7 @@ TEST(ApiDocTest, EveryExampleIsTheAnswerOfTheGoldenFileItNames) {
 }
 
 TEST(ApiDocTest, EveryRuleOfTheApiStandsThereWithItsDefault) {
-  const std::string text = page();
+  const std::string text = pages();
   const Policy defaults = Policy::defaults();
   for (const auto& [name, rule] : defaults.texts()) {
     if (!name.starts_with("cyborg:") && !name.starts_with("reclaim:")) continue;

@@ -1,6 +1,6 @@
 // The Cyborg flow, rule by rule of the specification (Device State Machine, Device Bind, Timeout
 // and Crash Recovery), told step by step in a scripted world. Named after the rules they hold;
-// docs/spec-coverage.md lists them.
+// docs/dev/spec-coverage.md lists them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The published schema of a device with its tags, and the specification's own, against what Reclaim
 tells (tests/data/device-role-tagging, which record_test compares with the code) and the example of
-docs/device-api.md."""
+docs/device-api-reference.md."""
 import json
 import pathlib
 import re
@@ -32,7 +32,7 @@ class Schema(unittest.TestCase):
             self.ours.validate(device)
 
     def test_the_documents_example_is(self):
-        text = " ".join((ROOT / "docs/device-api.md").read_text(encoding="utf-8").split())
+        text = " ".join((ROOT / "docs/device-api-reference.md").read_text(encoding="utf-8").split())
         example = json.loads(re.search('`({"type": "disk", .*?})`', text).group(1))
         self.ours.validate(example)
         self.theirs.validate({"devices": [example]})
