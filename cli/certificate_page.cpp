@@ -282,8 +282,8 @@ std::string certificate_page(const rapidjson::Value& certificate, const SealedPl
   body += signature_lines(issuer);
   body += fmt::format(
       "<footer><p>The proof is the sealed file, not this page. To check it: <code>reclaim "
-      "certificate verify {}</code> on the host, or with openssl alone as docs/certificate.md "
-      "says.</p></footer>\n</div>\n",
+      "certificate verify {}</code> on the host, or with openssl alone as "
+      "docs/certificate-format.md says.</p></footer>\n</div>\n",
       html_text(id));
   return html_page("Certificate of sanitization " + id, body);
 }

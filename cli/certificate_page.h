@@ -27,8 +27,8 @@ struct PageIssuer {
 // The lines to sign on; empty where nobody is named.
 [[nodiscard]] std::string signature_lines(const PageIssuer& issuer);
 
-// `certificate`: the object of docs/certificate.md. What it lacks is left out, what is not known
-// here is shown by its name; a zero that says nothing is left out.
+// `certificate`: the object of docs/certificate-format.md. What it lacks is left out, what is not
+// known here is shown by its name; a zero that says nothing is left out.
 [[nodiscard]] std::string certificate_page(const rapidjson::Value& certificate,
                                            const SealedPlace& place, const PageIssuer& issuer = {});
 

@@ -284,8 +284,8 @@ std::string certificate_report_page(const PeriodReport& report, const std::strin
   body +=
       "<footer><p>The proof is the chain of sealed files, not this page. To check it: "
       "<code>reclaim "
-      "certificate verify</code> on the host, or with openssl alone as docs/certificate.md "
-      "says.</p></footer>\n";
+      "certificate verify</code> on the host, or with openssl alone as "
+      "docs/certificate-format.md says.</p></footer>\n";
   return html_page("Report of sanitization " + period_text(report.selection.period), body);
 }
 

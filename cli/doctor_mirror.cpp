@@ -48,7 +48,7 @@ void check_mirror(const config::Settings& settings, Chart& chart) {
   if (!owed.ok()) {
     return chart.error(std::string(kCheck), owed.error().what,
                        owed.error().code == Errc::conflict
-                           ? "stop the worker first: docs/certificate.md, Mirror"
+                           ? "stop the worker first: docs/certificate-keeping.md, Mirror"
                            : "run doctor as the worker runs");
   }
   if (to_folder) tell(owed->to_folder, settings.mirror_dir, chart);

@@ -143,7 +143,7 @@ UpgradeResult judge_records(const Result<std::vector<Record>>& records) {
   if (damaged.empty()) return {result.check, Readiness::success, ""};
   result.details = fmt::format(
       "{} of {} cannot be read, and their devices stay reserved: {}: mend or delete them, as "
-      "redis.md says",
+      "redis-keys.md says",
       damaged.size(), records->size(), first_few(damaged));
   return result;
 }

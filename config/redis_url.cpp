@@ -218,7 +218,7 @@ Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   if (redis.tls.enabled && !redis_has_tls()) {
     return invalid(
         "TLS (rediss://) needs hiredis_ssl, which Debian 13 has and this build has not, as Debian "
-        "12 lacks it: use Debian 13, or a unix socket or a tunnel (docs/redis.md)");
+        "12 lacks it: use Debian 13, or a unix socket or a tunnel (docs/redis-servers.md)");
   }
   Status parsed = invalid(fmt::format("unknown form, {}", kForms));
   const std::string_view rest = text.substr(std::min(text.size(), scheme.size() + 3));

@@ -64,8 +64,8 @@ class Remarks {
       add(fmt::format("[redis] url: records, orders and the password go to {} in the clear",
                       far->host),
           redis_has_tls()
-              ? "write rediss:// and set tls_ca_file (docs/redis.md), or use a network that is the "
-                "fleet's alone"
+              ? "write rediss:// and set tls_ca_file (docs/redis-servers.md), or use a network "
+                "that is the fleet's alone"
               : "reach it through a TLS tunnel that ends on loopback, as stunnel makes, or by a "
                 "network that is the fleet's alone");
     }

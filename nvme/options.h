@@ -33,7 +33,7 @@ struct Options {
 
   std::size_t threads_max = 8;  // drives worked on at the same time; more are refused as busy
 
-  // Verification (docs/operator-guide.md). One sample is one read; the samples of a drive are
+  // Verification (docs/drives.md). One sample is one read; the samples of a drive are
   // shared out among its namespaces.
   std::uint32_t samples_max = 256;
   std::uint32_t sample_bytes = 131'072;  // rounded up to the namespace's block size

@@ -5,7 +5,7 @@
 //
 //   GET  /v1/drives                     all of them
 //   GET  /v1/drives/ADDRESS[?since_ms=N]  one; not looked at since then: a survey is asked for
-//   POST /v1/drives/ADDRESS/cleanup     202, as Cyborg's cast cleanup_device; docs/cyborg.md
+//   POST /v1/drives/ADDRESS/cleanup     202, as Cyborg's cast cleanup_device; docs/cyborg-agent.md
 //
 // Thread: the loop's.
 #pragma once

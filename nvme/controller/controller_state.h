@@ -1,6 +1,6 @@
 // The state of a controller that a tenant can change and that an erase of the media leaves as it
 // is. The clean steps look at it; as text it is the enrolment baseline of a drive. What they do not
-// look at stands in docs/operator-guide.md. Passive data and its codec. Pure.
+// look at stands in docs/clean-steps.md. Passive data and its codec. Pure.
 #pragma once
 
 #include <cstdint>

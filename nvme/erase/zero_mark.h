@@ -1,6 +1,6 @@
 // The mark of a zeroing, noted while it runs, so that another process can go on from there. It may
 // only where the mark shows that nobody else can have written since. Pure; part of nvme_core. The
-// argument is in docs/safety.md.
+// argument is in docs/dev/safety-claims.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The guards of the host's side (docs/dev/safety-claims.md#nothing-is-erased-that-anyone-may-use): each looks
-// at one thing and says in one line what it saw or what is in the way. They only read; whatever
-// they cannot read refuses. Blocking; thread: a drive thread's or the scan's.
+// The guards of the host's side (docs/dev/safety-claims.md#nothing-is-erased-that-anyone-may-use):
+// each looks at one thing and says in one line what it saw or what is in the way. They only read;
+// whatever they cannot read refuses. Blocking; thread: a drive thread's or the scan's.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // The seal around a certificate: its place in the chain and a signature. A sealed certificate is a
 // file of three lines that together are one JSON object, so that jq reads it and an auditor needs
-// no more than sed, openssl and sha256sum to check it (docs/certificate.md):
+// no more than sed, openssl and sha256sum to check it (docs/certificate-format.md):
 //
 //   {"sealed":
 //   {"sequence":2,"previous":"SHA-256","key_id":"SHA-256","certificate":{...}}

@@ -1,7 +1,7 @@
 // An accelerator request (ARQ) as it was heard of: by notification, or read from Cyborg's API. A
 // value; what it means for a device is decided in handlers/. In Redis it stands as JSON under
 // reclaim:{HOST}:arqs, by its UUID, because Cyborg wipes an ARQ's device on unbind and nobody could
-// be asked afterwards (docs/redis.md). Pure; thread: any.
+// be asked afterwards (docs/redis-keys.md). Pure; thread: any.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The durable record of one device, and what is remembered of its last erasure. A record is a
 // value: the reducer makes a new one, the store persists it, and only then anything is done. In
-// Redis it is a hash with one readable field a member (docs/redis-keys.md#the-fields-of-a-device), so
-// `redis-cli hgetall` is an operator's tool.
+// Redis it is a hash with one readable field a member (docs/redis-keys.md#the-fields-of-a-device),
+// so `redis-cli hgetall` is an operator's tool.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace reclaim {
 
-// The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
+// The version of the layout described in docs/redis-keys.md; stands in the key reclaim:schema.
 inline constexpr int kSchemaVersion = 2;
 
 // The highest epoch a stored record may have. Lua's numbers are doubles and skip values beyond

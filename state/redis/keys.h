@@ -1,5 +1,5 @@
 // The names of the keys in Redis and the readable forms of what is in them, where that is no
-// record: docs/redis.md in code. Pure.
+// record: docs/redis-keys.md in code. Pure.
 #pragma once
 
 #include <cstddef>

@@ -183,7 +183,7 @@ std::string RedisLink::end_of_connection() const {
   }
   if (budget_->unasked) {
     return "a reply came that nothing was asked for: what answers there is no Redis, or somebody "
-           "is between (docs/redis.md, TLS)";
+           "is between (docs/redis-servers.md, TLS)";
   }
   const redisContext& c = context_->c;
   if (c.err == 0) return "the connection was closed";

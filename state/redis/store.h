@@ -1,4 +1,5 @@
-// RedisStore: the Store on Redis. The layout of its keys is a documented interface: docs/redis.md.
+// RedisStore: the Store on Redis. The layout of its keys is a documented interface:
+// docs/redis-keys.md.
 //
 // Thread: the loop's. Owns: two connections (to a cluster: two to each master), one for commands
 // and one that waits for kicks. On each connect reclaim:schema is read before anything else; a

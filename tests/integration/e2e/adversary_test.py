@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What an adversary can write, against a running worker: to Redis with the login of another compute
 host or with the fleet's password, and to the message bus. He gets neither a release, nor an erase
-of a drive in use, nor a worker that stays down. docs/safety.md lists the attempts."""
+of a drive in use, nor a worker that stays down. docs/dev/safety-attempts.md lists the attempts."""
 import base64
 import contextlib
 import hashlib
