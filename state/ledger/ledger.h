@@ -1,6 +1,6 @@
 // Ledger: what must not be forgotten though Redis were lost
-// (docs/dev/safety-claims.md#what-is-dirty-is-not-forgotten): which drives are dirty, in error, under
-// maintenance, and which serial an operator enrolled. One real implementation
+// (docs/dev/safety-claims.md#what-is-dirty-is-not-forgotten): which drives are dirty, in error,
+// under maintenance, and which serial an operator enrolled. One real implementation
 // (state/certificate/file_ledger.h: append-only, fsynced), one in memory (tests/sim).
 //
 // Thread: the loop's. Reading is from memory; a write's callback comes once it is on stable

@@ -433,10 +433,10 @@ TEST_F(VerifyScript, TheDocumentLeadsToThisScript) {
   ASSERT_NE(at, std::string::npos);
   const std::size_t from = at + begin.size();
   const std::string needs = script.substr(from, script.find(". ", from) - from);
-  for (const std::string& words : {std::string("](examples/verify-certificate.sh)"),
-                                   std::string("\nverify-certificate.sh HOST.pub FILE "),
-                                   std::string("\nverify-certificate.sh HOST.pub FOLDER "),
-                                   "needs " + needs + ":\n"}) {
+  for (const std::string& words :
+       {std::string("](examples/verify-certificate.sh)"),
+        std::string("\nverify-certificate.sh HOST.pub FILE "),
+        std::string("\nverify-certificate.sh HOST.pub FOLDER "), "needs " + needs + ":\n"}) {
     EXPECT_NE(document.find(words), std::string::npos) << words;
   }
 }
