@@ -258,8 +258,11 @@ class Walk final {
     const bool is_itself = opened->sequence == file.sequence && opened->id == file.id;
     if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);
     const bool in_order = follows(file, *opened) && at_place;
-    if (!sealed.ok() || !in_order) return;
-    if (Status may = succession_.take(*sealed); !may) {
+    if (!sealed.ok()) return;
+    // Out of its order an entry decides over no key, and a revoked key proves nothing there either.
+    const Status may =
+        in_order ? succession_.take(*sealed) : check_not_revoked(succession_.revoked(), *sealed);
+    if (!may) {
       complain(file.name, may.error().what, false);
       report_.doubted.revoked.insert(file.name);
     }

@@ -256,14 +256,18 @@ std::vector<UnerasedMove> moves_between(const std::vector<std::vector<DriveEvent
 std::vector<UnerasedMove> find_unerased_moves(const std::vector<DriveEvents>& chains) {
   std::vector<std::vector<DriveEvent>> proven;
   std::vector<std::vector<DriveEvent>> all;
+  bool has_unproven = false;
   for (const DriveEvents& chain : chains) {
     proven.push_back(chain.proven);
     all.push_back(chain.with_unproven.empty() ? chain.proven : chain.with_unproven);
+    has_unproven |= !chain.with_unproven.empty();
   }
   std::vector<UnerasedMove> moves = moves_between(proven);
-  for (UnerasedMove& it : moves_between(all)) {
-    it.missing.is_proven = false;
-    moves.push_back(std::move(it));
+  if (has_unproven) {
+    for (UnerasedMove& it : moves_between(all)) {
+      it.missing.is_proven = false;
+      moves.push_back(std::move(it));
+    }
   }
   // A move of what may be of several models was found with each, and a proven one twice.
   std::stable_sort(moves.begin(), moves.end(),

@@ -93,6 +93,9 @@ find_root() {
   fi
   mkdir -p "$root"
   root=$(cd "$root" && pwd)
+  [[ ! -e $root/srv/begun ]] || return 0
+  [[ -z $(ls -A "$root") ]] ||
+    die "$root holds something that no earlier run made: name an empty folder, or a new one"
   chmod 755 "$root"
 }
 
@@ -151,11 +154,13 @@ make_root() {
   archive=${archive:-http://deb.debian.org/debian}
   echo "live: Debian sid from $archive into $root"
   # A snapshot of sid may be older than its Release file allows.
-  [[ -e $root/etc/debian_version ]] ||
+  [[ -e $root/srv/begun ]] ||
     with_network mmdebstrap --quiet --mode=root --variant=minbase \
       --aptopt='Acquire::Check-Valid-Until "false"' \
       --include=ca-certificates sid "$root" "deb $archive sid main" ||
-    die "mmdebstrap failed (see above): check that the mirror is reachable and has sid"
+    die "mmdebstrap failed (see above): check that the mirror is reachable and has sid," \
+      "and empty $root"
+  touch "$root/srv/begun"
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
   # No service starts by being installed.

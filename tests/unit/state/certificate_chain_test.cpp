@@ -260,6 +260,24 @@ TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
   EXPECT_EQ(events[1].sequence, 4U);
 }
 
+// Whoever has the leaked key and may write the folder leaves a gap, and revokes nothing by it.
+TEST_F(ChainTest, AVoidCertificateOutOfItsOrderIsNoErasure) {
+  keep(1);
+  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = key_named("next");
+  forge_endorsement(leaked, next.public_key());
+  forge_revocation(next, leaked.public_key().id(), 2);
+  forge(leaked, id_of(4), certificate_text(4));
+  forge(leaked, id_of(5), certificate_text(5));
+  const auto files = list_chain(folder_)->files;
+  std::filesystem::remove(folder_ + "/" + files[3].name);
+  const auto report = check_chain(folder_, {leaked.public_key(), next.public_key()});
+  EXPECT_TRUE(report->doubted.revoked.contains(files[4].name));
+  const auto events = drive_events(folder_, report->doubted)->proven;
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].sequence, 1U);
+}
+
 // Whoever may write the folder adds one by a key of his own, and a copy of another.
 TEST_F(ChainTest, WhatNoKnownKeySignedIsToldApart) {
   keep(2);
