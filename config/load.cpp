@@ -169,11 +169,12 @@ class Loader {
     auto& warnings = report.checked.warnings;
     problems.insert(problems.begin(), problems_.begin(), problems_.end());
     warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
-    // A worker that does not answer the API must not fail to start by a file of the API's.
-    if (request_.purpose != Purpose::serve || report.checked.settings.api.of_worker()) {
+    // The worker does not answer the API, and must not fail to start by a file of the API's.
+    if (request_.purpose == Purpose::serve) {
+      check_order_key(report.checked);
+    } else {
       read_policy(report.checked, files_);
     }
-    if (request_.purpose == Purpose::serve) check_order_key(report.checked);
     report.files = std::move(files_);
     return report;
   }

@@ -29,12 +29,6 @@ inline constexpr std::array kApiOptions = {
     kApi.option({.name = "unix_socket_mode",
                  .fallback = "0600",
                  .help = "The permissions of that socket, in octal: who may connect."}),
-    kApi.option<&Settings::api, &ApiSettings::in_worker>(
-        {.name = "in_worker",
-         .fallback = "false",
-         .help = "The API is a process of its own, `reclaim api`, whose user needs no drive. true: "
-                 "the worker, which is root, answers it instead, at unix_socket alone; for a small "
-                 "site that has no other callers than its own."}),
     kApi.option<&Settings::api, &ApiSettings::auth>(
         {.name = "auth",
          .fallback = "keystone",

@@ -41,14 +41,11 @@ enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
-  bool metrics = false;    // /metrics is answered, without a token
-  bool in_worker = false;  // `serve` answers it, at unix_socket alone; false: `reclaim api` does
+  bool metrics = false;  // /metrics is answered, without a token
   ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
   listener::HttpServerOptions http;
 
   [[nodiscard]] bool on() const { return !http.bind.empty() || !http.unix_socket.empty(); }
-  // True if the worker has to answer it.
-  [[nodiscard]] bool of_worker() const { return in_worker && on(); }
 };
 
 // The group that a login was read from, which is the service's own or the one that its auth_section

@@ -102,33 +102,10 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   }
 }
 
-// Checks which process answers. Strangers' bytes are read by none that holds the drives, unless
-// `in_worker` says so, and then only those of this host.
-void check_process(const Reading& reading, ApiSettings& api) {
-  const Reader& read = reading.read;
-  if (api.in_worker && !api.http.bind.empty()) {
-    read.complain(kGroup, "bind",
-                  ": the worker listens at no network address. Take out in_worker and run `reclaim "
-                  "api` (reclaim-api.service), or leave only unix_socket");
-  } else if (api.in_worker && api.http.unix_socket.empty()) {
-    read.complain(kGroup, "in_worker",
-                  " needs unix_socket: the worker listens at no network address");
-  }
-  if (reading.purpose != Purpose::api) return;
-  if (api.in_worker) {
-    read.complain(kGroup, "in_worker",
-                  ": the worker answers the device API, so `reclaim api` has nothing to do: set it "
-                  "to false");
-  } else if (!api.on()) {
-    read.complain(kGroup, "bind",
-                  " and unix_socket are not set: `reclaim api` has nowhere to listen");
-  }
-}
-
-// True if the process that is told this validates tokens.
+// True if the process that is told this validates tokens. The worker never does: strangers' bytes
+// are read by none that holds the drives.
 bool validates_tokens(const ApiSettings& api, Purpose purpose) {
-  const bool answers = purpose == Purpose::serve ? api.of_worker() : api.on();
-  return answers && api.auth == ApiAuth::keystone;
+  return purpose != Purpose::serve && api.on() && api.auth == ApiAuth::keystone;
 }
 
 }  // namespace
@@ -140,7 +117,10 @@ void read_api(const Reading& reading, Settings& settings) {
              api.http.tls_key_file);
   check_bind(reading, api);
   read_socket(reading, api);
-  check_process(reading, api);
+  if (reading.purpose == Purpose::api && !api.on()) {
+    reading.read.complain(kGroup, "bind",
+                          " and unix_socket are not set: `reclaim api` has nowhere to listen");
+  }
   if (!api.http.tls_cert_file.empty() && api.http.bind.empty()) {
     reading.warn(kGroup, "cert_file", " has no effect, for bind is not set");
   }

@@ -10,6 +10,7 @@
 #include "config/reload.h"
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
+#include "listener/device_api.h"
 #include "listener/mirror_command.h"
 #include "listener/notifications.h"
 #include "nvme/command/cgroup.h"
@@ -252,11 +253,6 @@ Status Daemon::build_listeners() {
     if (!rpc) return std::move(rpc).error();
     rpc_ = std::move(rpc).value();
   }
-  if (settings_.api.of_worker()) {
-    auto api = DeviceApi::create(loop_, settings_, *store_, clock_, log_);
-    if (!api) return std::move(api).error();
-    api_ = std::move(api).value();
-  }
   metrics_keeper_ = std::make_unique<MetricsKeeper>(
       loop_,
       MetricsKeeperOptions{host_, kVersion, settings_.conductor.observes(),
@@ -283,11 +279,7 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   link_->start();
   if (rpc_) rpc_->start();
   if (notifier_) notifier_->start();
-  if (api_) {
-    for (const std::string& address : api_->addresses()) {
-      log_.info(log_name::kService, "the device API listens at " + address);
-    }
-  } else if (settings_.api.on()) {
+  if (settings_.api.on()) {
     log_.info(log_name::kService,
               "[api]: the device API is answered by `reclaim api` (reclaim-api.service), not by "
               "the worker");
@@ -443,11 +435,6 @@ void Daemon::report_counters() {
     line += fmt::format("; rpc: {} kicks, {} ignored, {} rejected, {} answers", rpc.kicks,
                         rpc.ignored, rpc.rejected, rpc.answers);
   }
-  if (api_) {
-    const HttpServerCounters api = api_->counters();
-    line += fmt::format("; api: {} connections, {} requests, {} bad, {} turned away",
-                        api.connections, api.requests, api.bad_requests, api.turned_away);
-  }
   if (notifier_) line += "; " + to_text(notifier_->counters());
   manager_.status(line);
   log_.info(log_name::kService, line);
@@ -487,7 +474,6 @@ void Daemon::measure_lag() {
 void Daemon::reload(const config::LoadRequest& files) {
   log_.reopen();
   if (stopping_) return;
-  if (api_) api_->reload(settings_);
   const auto read = config::load_settings(files);
   if (!read) {
     return log_.error(log_name::kConfig, "not reloaded, what is in force stays: correct the files",
@@ -539,7 +525,6 @@ void Daemon::stop(Once<> stopped) {
   link_->stop(stopping_of("the link to RabbitMQ"));
   if (rpc_) rpc_->stop(stopping_of("the link to Cyborg's RabbitMQ"));
   if (notifier_) notifier_->stop(stopping_of("notifications on their way to RabbitMQ"));
-  if (api_) api_->stop(stopping_of("callers of the device API"));
   if (agent_door_) agent_door_->stop(stopping_of("callers of the agent's door"));
   conductor_->stop(stopping_of("drives or their records in Redis"));
 }

@@ -23,7 +23,6 @@
 #include "listener/amqp/notifier.h"
 #include "listener/amqp/redeliveries.h"
 #include "listener/amqp/rpc_server.h"
-#include "listener/device_api.h"
 #include "listener/metrics_keeper.h"
 #include "listener/service_manager.h"
 #include "nvme/drive_threads.h"
@@ -130,7 +129,6 @@ class Daemon final {
   UnreadQueues unread_queues_;
   std::unique_ptr<RpcServer> rpc_;               // none: not listened to
   std::unique_ptr<Notifier> notifier_;           // none: nothing is told
-  std::unique_ptr<DeviceApi> api_;               // none: off
   std::unique_ptr<AgentDoorServer> agent_door_;  // none: off
   std::unique_ptr<MetricsKeeper> metrics_keeper_;
   uv::Timer alive_timer_;

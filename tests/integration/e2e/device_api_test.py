@@ -789,7 +789,7 @@ class Doors(DeviceApi):
                          [self.uuid_of(made)])
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
-    def test_the_worker_listens_nowhere_unless_told_to_and_then_at_a_socket_alone(self):
+    def test_the_worker_listens_nowhere(self):
         made = self.cyborg(start=False)
         path = os.path.join(made.folder, "api.sock")
         everywhere = "[api]\nauth = none\nunix_socket = %s\nbind = 127.0.0.1:%d\n" % (
@@ -799,17 +799,6 @@ class Doors(DeviceApi):
         made.worker.wait_log("answered by `reclaim api`")
         self.assertEqual(listening(made.worker.process.pid), [])
         self.assertEqual(made.worker.stop(), 0)
-        made.worker.write_config(everywhere + "in_worker = true\n")
-        code, _, err = made.worker.command("serve")
-        self.assertEqual(code, 78)
-        self.assertIn("listens at no network address", err)
-        made.worker.write_config(everywhere.replace("bind", "in_worker = true\n#"))
-        made.worker.start()
-        made.worker.wait_field(FIRST, "device_state", "available")
-        self.assert_answers_at(made, path)
-        self.assertEqual(listening(made.worker.process.pid), [path])
-        self.assertEqual(made.worker.stop(), 0)
-        self.assertFalse(os.path.exists(path))
 
     def test_the_process_that_answers_has_no_privilege_and_no_drive(self):
         self.serving()

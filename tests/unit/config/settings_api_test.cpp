@@ -128,18 +128,6 @@ TEST(ApiSettings, TheOtherOptionsRefuseBadValues) {
               ElementsAre("r.conf:2: unknown option 'host_ip' in group [api]"));
 }
 
-TEST(ApiSettings, TheWorkerListensAtNoNetworkAddress) {
-  EXPECT_FALSE(build("[api]\nunix_socket = /s\nbind = 127.0.0.1:1\n").settings.api.of_worker());
-  const auto checked = build("[api]\nin_worker = true\nunix_socket = /s\n");
-  EXPECT_THAT(texts(checked.problems), IsEmpty());
-  EXPECT_TRUE(checked.settings.api.of_worker());
-  EXPECT_THAT(api("in_worker = true\nunix_socket = /s\nbind = 127.0.0.1:1\n"),
-              ElementsAre(AllOf(HasSubstr("r.conf:4: [api] bind: the worker listens at no network"),
-                                HasSubstr("run `reclaim api`"))));
-  EXPECT_THAT(api("in_worker = true\n"),
-              ElementsAre(HasSubstr("r.conf:2: [api] in_worker needs unix_socket")));
-}
-
 TEST(ApiSettings, TheProcessOfTheApiNeedsWhereToListenAndWhomToAskAndNothingOfAWorkers) {
   const auto process = [](const std::string& text) {
     return texts(build({own(text)}, Purpose::api).problems);
@@ -149,21 +137,23 @@ TEST(ApiSettings, TheProcessOfTheApiNeedsWhereToListenAndWhomToAskAndNothingOfAW
       texts(build({own("[api]\nbind = 127.0.0.1:1\nauth = none\n")}, Purpose::api).warnings),
       Not(Contains(HasSubstr("device_spec"))));
   EXPECT_THAT(process(""), ElementsAre(HasSubstr("[api] bind and unix_socket are not set")));
-  EXPECT_THAT(process("[api]\nunix_socket = /s\nin_worker = true\nauth = none\n"),
-              ElementsAre(HasSubstr("`reclaim api` has nothing to do: set it to false")));
   EXPECT_THAT(process("[api]\nbind = 127.0.0.1:1\n"),
               ElementsAre(HasSubstr("[keystone_authtoken] auth_type is not set")));
 }
 
 TEST(TokenSettings, AreNeededOnlyByTheProcessThatAnswersAndAuthenticates) {
+  const auto process = [](const std::string& text) {
+    return texts(build({own("[api]\nunix_socket = /s\n" + text)}, Purpose::api).problems);
+  };
   EXPECT_THAT(serve("[api]\nunix_socket = /s\n"), IsEmpty());
-  const std::string in_worker = "[api]\nin_worker = true\nunix_socket = /s\n";
-  EXPECT_THAT(serve(in_worker),
+  EXPECT_THAT(serve("[keystone_authtoken]\nusername = half\n"), IsEmpty());
+  EXPECT_THAT(process(""),
               ElementsAre(HasSubstr("[keystone_authtoken] auth_type is not set: Keystone "
                                     "credentials are needed to validate the tokens")));
-  EXPECT_THAT(serve(in_worker + "auth = none\n"), IsEmpty());
-  EXPECT_THAT(serve("[keystone_authtoken]\nusername = half\n"), IsEmpty());
-  EXPECT_THAT(serve(in_worker + "[keystone_authtoken]\nauth_section = placement\n"), IsEmpty());
+  EXPECT_THAT(process("auth = none\n"), IsEmpty());
+  const SourceFile shared =
+      own("[api]\nunix_socket = /s\n[keystone_authtoken]\nauth_section = placement\n", "a.conf");
+  EXPECT_THAT(texts(build({own(kBase), shared}, Purpose::api).problems), IsEmpty());
 }
 
 TEST(TokenSettings, AsKeystonemiddlewareHasThem) {
