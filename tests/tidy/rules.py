@@ -5,12 +5,10 @@ of the project (which directory may include which) and the banned words stand.
 """
 
 import re
-from collections import namedtuple
 from fnmatch import fnmatch
 
 from lexer import code_only, has_block_comment
-
-Finding = namedtuple("Finding", "path line text")
+from pages import Finding, check_citations, check_contents, check_links, check_markdown
 
 # What a directory may include, besides itself: whole directories, or headers by pattern. tests/ may
 # include everything. config/ hands out what it read as the plain option structs of each module.
@@ -329,20 +327,6 @@ def check_layout(path, text):
         yield Finding(path, 1, f"{len(lines) - 1} lines, {FILE_LINES_MAX} are the limit")
 
 
-def check_markdown(path, text):
-    if not path.endswith(".md"):
-        return
-    titles, fenced = [], False
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif not fenced and line.startswith("# "):
-            titles.append(number)
-    if len(titles) != 1:
-        yield Finding(path, titles[1] if titles else 1,
-                      f'{len(titles)} titles ("# "), exactly one is wanted')
-
-
 FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_tests_are_patient,
               check_tests_say_what_happens, check_shorthands_are_used, check_header, check_layout,
               check_markdown, check_comments_name_their_subject)
@@ -448,33 +432,9 @@ def check_heavy_headers(tree):
                           f"{most} may: include it where it is needed, not in a header")
 
 
-_CITED = re.compile(r"\b(docs/[\w./-]+\.md)(?:#([\w-]+))?")
-
-
-def _anchors(text):
-    """Those of a page's headings, as its readers' tools make them, and those that it sets."""
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    made = {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
-    return made | set(re.findall(r'<a id="([\w-]+)">', text))
-
-
-def check_citations(tree):
-    """A comment sends its reader to a page and a section that are there."""
-    for path, text in sorted(tree.items()):
-        if is_foreign_data(path) or path.startswith("tests/tidy/"):
-            continue
-        for number, line in enumerate(text.split("\n"), 1):
-            if re.search(r"\bdesign §|\.md §", line):
-                yield Finding(path, number, "no such document is here; cite docs/ by its anchor")
-            for page, anchor in _CITED.findall(line):
-                if page not in tree:
-                    yield Finding(path, number, f"{page} is cited and not there")
-                elif anchor and anchor not in _anchors(tree[page]):
-                    yield Finding(path, number, f"{page} has no #{anchor}")
-
-
 TREE_RULES = (check_purpose_is_said, check_sources_are_built, check_headers_are_included,
-              check_cores_are_pure, check_citations, check_heavy_headers)
+              check_cores_are_pure, check_citations, check_links, check_contents,
+              check_heavy_headers)
 
 
 def check_tree(tree):

@@ -263,6 +263,11 @@ class Layout(unittest.TestCase):
         self.assertEqual(len(file_findings("docs/a.md", "# One\n# Two\n")), 1)
         self.assertEqual(len(file_findings("docs/a.md", "none\n")), 1)
 
+    def test_a_page_is_short(self):
+        self.assertEqual(file_findings("docs/a.md", "# One\n" + "a\n" * 299), [])
+        self.assertIn("300 are the limit", "".join(
+            file_findings("docs/a.md", "# One\n```\n" + "a\n" * 298 + "```\n")))
+
 
 class Tree(unittest.TestCase):
     GOOD = {
@@ -308,6 +313,25 @@ class Tree(unittest.TestCase):
                     **page, nvme__b_dot_cpp=f'// B: {line}.\n#include "nvme/a.h"\n')
                 self.assertEqual(len(found), 1 if wanted else 0, found)
                 self.assertIn(wanted, "".join(text for _, text in found))
+
+    def test_a_link_that_leads_nowhere(self):
+        page = "# Safety\n\n## [What](a.md) `remains`\n\n```sh\n# no heading\n```\n"
+        for link, wanted in (("safty.md", "docs/safty.md is not there"),
+                             ("../safety.md", "safety.md is not there"),
+                             ("safety.md#no-heading", "docs/safety.md has no #no-heading"),
+                             ("#here", "docs/a.md has no #here"), ("#a", ""), ("../nvme", ""),
+                             ("safety.md#what-remains", ""), ("https://a.example/b", "")):
+            with self.subTest(link=link):
+                found = self.changed(docs__safety_dot_md=page, docs__a_dot_md=f"# A\n[b]({link})\n")
+                self.assertEqual(len(found), 1 if wanted else 0, found)
+                self.assertIn(wanted, "".join(text for _, text in found))
+
+    def test_a_page_that_the_contents_lack(self):
+        pages = {"docs__README_dot_md": "# Contents\n[a](a.md)\n", "docs__a_dot_md": "# A\n"}
+        self.assertEqual(self.changed(**pages), [])
+        found = self.changed(**pages, docs__dev__b_dot_md="# B\n")
+        self.assertEqual([(p, t.partition(" is ")[0]) for p, t in found],
+                         [("docs/README.md", "docs/dev/b.md")])
 
     def test_a_core_that_reaches_a_foreign_library_through_a_header(self):
         for header in ("uv.h", "libnvme.h", "hiredis/async.h", "curl/curl.h", "amqp.h",
