@@ -2,9 +2,11 @@
 // them, the worker fills them, and the API lets nothing else through. Pure; thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace reclaim {
 
@@ -14,8 +16,13 @@ enum class MetricType : std::uint8_t { counter, gauge, histogram };
 struct WorkerMetricRow {
   std::string_view name;
   MetricType type;
-  std::string_view labels;  // in their order, separated by commas
+  std::string_view labels;  // in their order, separated by ", "; the first is the host's
   std::string_view help;
+  std::span<const double> bounds = {};  // a histogram's, ascending
+
+  [[nodiscard]] std::vector<std::string_view> label_names() const;
+  // How many a sample has: a histogram's counts, one more than it has bounds, and its sum.
+  [[nodiscard]] std::size_t numbers() const;
 };
 [[nodiscard]] std::span<const WorkerMetricRow> worker_metric_rows();
 
@@ -42,5 +49,6 @@ enum class MetricId : std::uint8_t {
   drive_media_errors,
   started_at,
 };
+[[nodiscard]] const WorkerMetricRow& row_of(MetricId metric);
 
 }  // namespace reclaim

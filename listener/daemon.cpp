@@ -43,7 +43,7 @@ Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log)
       in_force_(settings),
       log_(log),
       host_(settings.host),
-      metrics_(host_, clock_.now().wall),
+      metrics_(clock_.now().wall),
       timers_(loop),
       pauses_(loop),
       alive_timer_(loop),

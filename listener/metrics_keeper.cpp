@@ -59,18 +59,18 @@ void MetricsKeeper::start(std::function<Snapshot()> look) {
 
 void MetricsKeeper::stop() {
   timer_.stop();
-  if (!options_.textfile.empty() && look_) write(of_devices(look_().records, true));
+  if (!options_.textfile.empty() && look_) write(page(look_().records, true, {}));
 }
 
 void MetricsKeeper::keep() {
   const Snapshot now = look_();
-  const std::string text = metrics_.text(now.totals, now.records);
+  std::string samples = encode(metrics_.samples(now.totals, now.records));
   if (is_news(now) || ++quiet_ > kQuietMax) {
     quiet_ = 0;
-    // The next text has what is lost while Redis is away.
-    texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
+    // The next ones have what is lost while Redis is away.
+    texts_.save_metrics(options_.host, samples, [](const Result<Ok>& /*saved*/) {});
   }
-  if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);
+  if (!options_.textfile.empty()) write(page(now.records, false, std::move(samples)));
 }
 
 // True if more has changed than a survey and its requests, which an idle worker makes each minute.
@@ -85,7 +85,8 @@ bool MetricsKeeper::is_news(const Snapshot& now) {
   return !same;
 }
 
-std::string MetricsKeeper::of_devices(const std::vector<Record>& records, bool stopped) const {
+std::string MetricsKeeper::page(const std::vector<Record>& records, bool stopped,
+                                std::string samples) const {
   const WallMs now = clock_.now().wall;
   HostInfo info;
   info.host = options_.host;
@@ -96,15 +97,16 @@ std::string MetricsKeeper::of_devices(const std::vector<Record>& records, bool s
   std::vector<api::Device> devices;
   devices.reserve(records.size());
   for (const Record& record : records) devices.push_back(api::device_of(record));
-  api::MetricsPage page(
+  api::MetricsPage made(
       {{info},
        std::make_shared<const api::Devices>(api::Devices{
            {std::make_shared<const std::vector<api::Device>>(std::move(devices))}, {}}),
-       std::make_shared<const api::WorkerTexts>()},
+       std::make_shared<const api::WorkerTexts>(
+           api::WorkerTexts{{options_.host, std::move(samples)}})},
       now, 1, false);
-  while (page.go_on()) {
+  while (made.go_on()) {
   }
-  return page.take();
+  return made.take();
 }
 
 void MetricsKeeper::write(const std::string& text) {

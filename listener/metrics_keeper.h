@@ -45,7 +45,8 @@ class MetricsKeeper final {
  private:
   void keep();
   [[nodiscard]] bool is_news(const Snapshot& now);
-  [[nodiscard]] std::string of_devices(const std::vector<Record>& records, bool stopped) const;
+  [[nodiscard]] std::string page(const std::vector<Record>& records, bool stopped,
+                                 std::string samples) const;
   void write(const std::string& text);
 
   MetricsKeeperOptions options_;

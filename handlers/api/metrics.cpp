@@ -6,7 +6,8 @@
 #include <initializer_list>
 #include <utility>
 
-#include "state/base/check.h"
+#include "handlers/worker_samples.h"
+#include "state/base/visible.h"
 
 namespace reclaim::api {
 
@@ -20,7 +21,7 @@ class Samples final {
 
   Samples(std::string& text, std::string_view metric) : text_(text), metric_(metric) {}
 
-  void add(std::initializer_list<Label> labels, std::string_view value) {
+  void add(std::span<const Label> labels, std::string_view value) {
     text_ += metric_;
     char before = '{';
     for (const Label& label : labels) {
@@ -35,6 +36,9 @@ class Samples final {
     text_ += value;
     text_ += '\n';
   }
+  void add(std::initializer_list<Label> labels, std::string_view value) {
+    add(std::span(labels.begin(), labels.size()), value);
+  }
   void add(std::initializer_list<Label> labels, std::size_t value) {
     add(labels, fmt::format("{}", value));
   }
@@ -43,6 +47,16 @@ class Samples final {
   }
 
  private:
+  // A text as a label has it between its quotes: what a host calls itself may be anything.
+  static std::string label_value(std::string_view text) {
+    std::string value;
+    for (const char c : visible(text)) {
+      if (c == '\\' || c == '"') value += '\\';
+      value += c;
+    }
+    return value;
+  }
+
   std::string& text_;
   std::string_view metric_;
 };
@@ -159,6 +173,41 @@ constexpr Metric kMetrics[] = {
          }},
 };
 
+using Labels = std::vector<Samples::Label>;
+
+// The lines of one sample of a histogram: each bucket has those of the buckets below it, too.
+void write_histogram(const WorkerMetricRow& row, Labels labels, const std::vector<double>& numbers,
+                     std::string& text) {
+  const std::string name(row.name);
+  double count = 0;
+  const std::string bucket = name + "_bucket";
+  Samples buckets(text, bucket);
+  for (std::size_t i = 0; i <= row.bounds.size(); ++i) {
+    count += numbers[i];
+    const std::string bound =
+        i < row.bounds.size() ? fmt::format("{}", row.bounds[i]) : std::string("+Inf");
+    labels.push_back({"le", bound});
+    buckets.add(labels, fmt::format("{}", count));
+    labels.pop_back();
+  }
+  Samples(text, name + "_sum").add(labels, fmt::format("{}", numbers.back()));
+  Samples(text, name + "_count").add(labels, fmt::format("{}", count));
+}
+
+void write_sample(const std::string& host, const SampleKey& key, const std::vector<double>& numbers,
+                  std::string& text) {
+  const WorkerMetricRow& row = row_of(key.first);
+  const std::vector<std::string_view> names = row.label_names();
+  Labels labels{{names[0], host}};
+  for (std::size_t i = 0; i < key.second.size(); ++i) {
+    labels.push_back({names[i + 1], key.second[i]});
+  }
+  if (row.type == MetricType::histogram) {
+    return write_histogram(row, std::move(labels), numbers, text);
+  }
+  Samples(text, row.name).add(labels, fmt::format("{}", numbers[0]));
+}
+
 bool has_to_end(DeviceState state) {
   return state == DeviceState::pending_cleaning || state == DeviceState::cleaning ||
          state == DeviceState::error;
@@ -174,6 +223,7 @@ MetricsPage::MetricsPage(Fleet fleet, WallMs now, std::int64_t silence_max_ms, b
     : devices_(std::move(fleet.devices)),
       worker_texts_(std::move(fleet.worker_texts)),
       next_text_(worker_texts_->begin()),
+      worker_lines_(worker_metric_rows().size()),
       openmetrics_(openmetrics) {
   for (HostInfo& info : fleet.hosts) {
     HostFigures& figures = hosts_[info.host];
@@ -194,18 +244,34 @@ bool MetricsPage::go_on() {
     return true;
   }
   if (next_text_ != worker_texts_->end()) {
-    read_worker_text();
+    read_worker(next_text_->first, next_text_->second);
+    ++next_text_;
     return true;
   }
-  return families_.write_one(text_, openmetrics_);
+  if (row_ == worker_lines_.size()) return false;
+  write_worker_metric();
+  row_ += 1;
+  return true;
 }
 
-// Reads a worker's text. Nothing is measured of a worker that is gone.
-void MetricsPage::read_worker_text() {
-  const auto& [host, text] = *next_text_;
-  ++next_text_;
+// Nothing is measured of a worker that is gone.
+void MetricsPage::read_worker(const std::string& host, const std::string& text) {
   const auto figures = hosts_.find(host);
-  if (figures != hosts_.end() && figures->second.up) families_.add(host, text);
+  if (figures == hosts_.end() || !figures->second.up) return;
+  for (const auto& [key, numbers] : decode_worker_samples(text)) {
+    write_sample(host, key, numbers, worker_lines_[static_cast<std::size_t>(key.first)]);
+  }
+}
+
+void MetricsPage::write_worker_metric() {
+  constexpr std::string_view kCounterEnd = "_total";
+  const WorkerMetricRow& row = worker_metric_rows()[row_];
+  if (worker_lines_[row_].empty()) return;
+  std::string_view name = row.name;
+  // A counter's head is without its end there.
+  if (openmetrics_ && row.type == MetricType::counter) name.remove_suffix(kCounterEnd.size());
+  text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, row.help, to_string(row.type));
+  text_ += worker_lines_[row_];
 }
 
 void MetricsPage::count(const std::vector<Device>& devices) {

@@ -1,6 +1,6 @@
 // `GET /metrics`: what Redis has of the fleet, as Prometheus reads it. First what stands in the
 // records and in the workers' heartbeats, all of it gauges; then what each worker measures of
-// itself (handlers/metrics/worker_metrics.h). docs/metrics.md is made from the tables of both.
+// itself (handlers/worker_samples.h). docs/metrics.md is made from the tables of both.
 //
 // Thread: any. Owns what it is made from.
 #pragma once
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "handlers/api/fleet.h"
-#include "handlers/api/worker_families.h"
 #include "state/base/clock.h"
 #include "state/device/record.h"
 #include "state/device/store.h"
@@ -76,13 +75,15 @@ class MetricsPage final {
  private:
   void count(const std::vector<Device>& devices);
   void write_some();
-  void read_worker_text();
+  void read_worker(const std::string& host, const std::string& text);
+  void write_worker_metric();
 
   std::map<std::string, HostFigures> hosts_;
   std::shared_ptr<const Devices> devices_;
   std::shared_ptr<const WorkerTexts> worker_texts_;
   WorkerTexts::const_iterator next_text_;
-  WorkerFamilies families_;
+  std::vector<std::string> worker_lines_;  // by row
+  std::size_t row_ = 0;                    // to be written
   bool openmetrics_;
   std::size_t counted_ = 0;  // of devices_
   std::size_t metric_ = 0;

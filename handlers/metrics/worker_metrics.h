@@ -1,22 +1,22 @@
-// Tells what a worker measures of itself, as Prometheus' text: counted since its start. The worker
-// opens no socket for it: the text goes to Redis, from where `reclaim api` answers GET /metrics,
-// and to a file for node_exporter ([metrics] textfile). Which there are: worker_metric_rows.h.
+// Counts what a worker measures of itself since its start. The worker opens no socket for it: the
+// numbers go to Redis, from where `reclaim api` answers GET /metrics, and to a file for
+// node_exporter ([metrics] textfile). Which there are: worker_metric_rows.h.
 //
 // Thread: the loop's.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "handlers/worker_metric_rows.h"
+#include "handlers/worker_samples.h"
 #include "state/base/bus_queue.h"
 #include "state/base/clock.h"
-#include "state/base/result.h"
+#include "state/base/pci_address.h"
 #include "state/device/record.h"
 #include "state/device/store.h"
 
@@ -41,10 +41,7 @@ struct WorkerTotals {
 
 class WorkerMetrics final {
  public:
-  WorkerMetrics(const std::string& host, WallMs started);
-  ~WorkerMetrics();
-  WorkerMetrics(const WorkerMetrics&) = delete;
-  WorkerMetrics& operator=(const WorkerMetrics&) = delete;
+  explicit WorkerMetrics(WallMs started) : started_(started) {}
 
   // A transition that is durable, as the journal has it.
   void transition(const Record& record, const JournalEntry& entry);
@@ -56,13 +53,21 @@ class WorkerMetrics final {
   void message_age(std::int64_t ms);
   void loop_lag(std::int64_t ms);
 
-  // Takes in what others know, as it stands now; then gives the text, sorted by nothing but the
-  // table.
-  [[nodiscard]] std::string text(const WorkerTotals& totals, const std::vector<Record>& records);
+  // What was counted, with what others know as it stands now.
+  [[nodiscard]] WorkerSamples samples(const WorkerTotals& totals,
+                                      const std::vector<Record>& records) const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  void count(MetricId metric, std::vector<std::string> labels);
+  void observe(MetricId metric, std::vector<std::string> labels, std::int64_t ms);
+  std::string bounded(MetricId metric, std::string_view text);
+
+  WallMs started_;
+  WorkerSamples counted_;
+  std::map<MetricId, std::set<std::string>> values_;  // of labels that come from elsewhere
+  std::uint64_t offered_ = 0;                         // while not clean, at rest
+  std::uint64_t allocated_ = 0;                       // while not known to be clean
+  std::map<PciAddress, std::string> running_;  // the step that a record names: a transition ends it
 };
 
 }  // namespace reclaim

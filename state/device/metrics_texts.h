@@ -1,5 +1,5 @@
-// MetricsTexts: the seam to what each worker measures of itself, as Prometheus' text, for the API
-// to answer GET /metrics from. One real implementation (state/redis/store.h).
+// MetricsTexts: the seam to what each worker measures of itself (handlers/worker_samples.h), for
+// the API to answer GET /metrics from. One real implementation (state/redis/store.h).
 //
 // Thread: called on the loop's thread, returns at once; callbacks come later, once, on the loop's
 // thread. Errors as the Store's.

@@ -170,13 +170,13 @@ TEST_F(ApiMetricsTest, EveryMetricHasOneHeadAndALineOfEveryHost) {
 
 // What each worker measures: one head for all hosts, and nothing of a worker that is gone.
 TEST_F(ApiMetricsTest, TellWhatTheWorkersMeasure) {
-  WorkerMetrics one("compute-1", {1'000});
-  WorkerMetrics two("compute-2", {2'000});
+  WorkerMetrics one({1'000});
+  WorkerMetrics two({2'000});
   one.request("redis", "ok", 7);
   two.request("redis", "ok", 3'000);
-  store.worker_texts["compute-1"] = one.text({.surveys = 3}, {});
-  store.worker_texts["compute-2"] = two.text({.surveys = 4}, {});
-  store.worker_texts["stopped"] = WorkerMetrics("stopped", {3'000}).text({}, {});
+  store.worker_texts["compute-1"] = encode(one.samples({.surveys = 3}, {}));
+  store.worker_texts["compute-2"] = encode(two.samples({.surveys = 4}, {}));
+  store.worker_texts["stopped"] = encode(WorkerMetrics({3'000}).samples({}, {}));
   store.workers.push_back({"stopped", clock.now().wall, "1.1", "m3", 0});
   store.workers.back().stopped = true;
   const std::string text = scrape().body;
@@ -188,8 +188,8 @@ TEST_F(ApiMetricsTest, TellWhatTheWorkersMeasure) {
   EXPECT_THAT(text, HasSubstr("reclaim_start_timestamp_seconds{host=\"compute-1\"} 1\n"
                               "reclaim_start_timestamp_seconds{host=\"compute-2\"} 2\n"));
   const std::string bucket = "reclaim_request_duration_seconds_bucket{";
-  EXPECT_THAT(text, HasSubstr(bucket + R"(host="compute-2",outcome="ok",peer="redis",le="2"} 0)"));
-  EXPECT_THAT(text, HasSubstr(bucket + R"(host="compute-2",outcome="ok",peer="redis",le="10"} 1)"));
+  EXPECT_THAT(text, HasSubstr(bucket + R"(host="compute-2",peer="redis",outcome="ok",le="2"} 0)"));
+  EXPECT_THAT(text, HasSubstr(bucket + R"(host="compute-2",peer="redis",outcome="ok",le="10"} 1)"));
   EXPECT_THAT(text, Not(HasSubstr("timestamp_seconds{host=\"stopped\"} 3")));
   // A counter's head loses its end in OpenMetrics; its samples keep it.
   const std::string open = scrape("application/openmetrics-text").body;
@@ -197,42 +197,40 @@ TEST_F(ApiMetricsTest, TellWhatTheWorkersMeasure) {
 }
 
 // One line that Prometheus cannot read would cost it all the others.
-TEST_F(ApiMetricsTest, WhatIsNoSampleOfItsOwnHostIsLeftOut) {
-  const std::string good = R"(reclaim_kicks_total{host="compute-1",reason="a\"}\\\n"} 2.5e+06)";
-  store.worker_texts["compute-1"] =
-      "# TYPE reclaim_kicks_total banana\n# HELP reclaim_devices Another.\n"
-      "# TYPE reclaim_dirty_offered_total histogram\n" +
-      good +
-      "\n"
-      "reclaim_kicks_total{host=\"compute-1\",reason=\"a\\\"}\\\\\\n\"} 3\n"  // once more
-      "reclaim_kicks_total{host=\"compute-2\"} 3\n"
-      "reclaim_kicks_total{host=\"compute-1\"} 4 5\n"
-      "reclaim_kicks_total{host=\"compute-1\"} x\n"
-      "reclaim_kicks_total{host=\"compute-1\",host=\"compute-2\"} 1\n"
-      "reclaim_kicks_total{host=\"compute-1\",__name__=\"up\"} 1\n"
-      "reclaim_kicks_total{host=\"compute-1\",le=\"1\"} 1\n"
-      "reclaim_kicks_total{host=\"compute-1\",reason=\"\xff\"} 1\n"
-      "reclaim_kicks_total{host=\"compute-1\",reason=\"\xed\xa0\x80\"} 1\n"  // a lone surrogate
-      "reclaim_kicks_total{host=\"compute-1\"} 1e999\n"
-      "reclaim_kicks_total{host=\"compute-1\"} " +
-      std::string(400, '9') +
-      "\n"
-      "reclaim_kicks_total{host=\"compute-1\",reason=\"\\x\"} 1\n"
-      "reclaim_kicks_total{reason=\"a\"} 1\n"
-      "reclaim_kicks_total{} 1\n"
-      "reclaim_kicks_total{\n"
-      "reclaim_devices{host=\"compute-1\",flow=\"nova\",state=\"error\"} 7\n"
-      "reclaim_loop_lag_seconds{host=\"compute-1\"} 7\n"
-      "other{host=\"compute-1\"} 7\n"
-      "\xff\n\n# EOF";
-  store.worker_texts["compute-2"] = "reclaim_dirty_offered_total{host=\"compute-2\"} 1\n";
+TEST_F(ApiMetricsTest, WhatIsNoSampleIsLeftOut) {
+  store.worker_texts["compute-1"] = R"([["reclaim_kicks_total", ["a\"}\\\n"], [2.5]],
+    ["reclaim_kicks_total", ["a\"}\\\n"], [3]], ["reclaim_kicks_total", ["b", "c"], [1]],
+    ["reclaim_kicks_total", [], [1]], ["reclaim_kicks_total", [1], [1]],
+    ["reclaim_kicks_total", ["d"], [1, 2]], ["reclaim_kicks_total", ["d"], []],
+    ["reclaim_kicks_total", ["d"], ["1"]], ["reclaim_kicks_total", ["d"], [-1]],
+    ["reclaim_kicks_total", ["d"], 1], ["reclaim_kicks_total", ["d"]], ["reclaim_kicks_total"],
+    ["reclaim_devices", ["nova", "error"], [7]], ["other", [], [7]], [7, [], [7]],
+    ["reclaim_loop_lag_seconds", [], [7]], {}, 7, null, "x", []])";
+  store.worker_texts["compute-1"].insert(
+      1, "[\"reclaim_kicks_total\", [\"" + std::string(2'000, 'k') + "\"], [1]],");
+  store.worker_texts["compute-2"] = R"([["reclaim_dirty_offered_total", [], [1]]])";
   EXPECT_THAT(scrape().body,
               ::testing::EndsWith(
                   "# TYPE reclaim_dirty_offered_total counter\n"
                   "reclaim_dirty_offered_total{host=\"compute-2\"} 1\n"
                   "# HELP reclaim_kicks_total Kicks of this host by reason: the event type of the "
-                  "notification.\n# TYPE reclaim_kicks_total counter\n" +
-                  good + "\n"));
+                  "notification.\n# TYPE reclaim_kicks_total counter\n"
+                  R"(reclaim_kicks_total{host="compute-1",reason="a\"}\\\\x0a"} 2.5)"
+                  "\n"));
+}
+
+TEST_F(ApiMetricsTest, AWorkersTextThatCannotBeReadCostsItsOwnSamplesAlone) {
+  for (const char* text : {"", "{", "[", "{}", "7", R"([["reclaim_kicks_total", ["a"], [1e999]]])",
+                           "[[\"reclaim_kicks_total\", [\"\xff\"], [1]]]",
+                           "# TYPE reclaim_kicks_total counter\nreclaim_kicks_total 1\n"}) {
+    store.worker_texts["compute-1"] = text;
+    store.worker_texts["compute-2"] = R"([["reclaim_kicks_total", ["b"], [1]]])";
+    clock.advance(10'000);
+    EXPECT_THAT(scrape().body,
+                ::testing::EndsWith("# TYPE reclaim_kicks_total counter\n"
+                                    "reclaim_kicks_total{host=\"compute-2\",reason=\"b\"} 1\n"))
+        << text;
+  }
 }
 
 // RECLAIM_WRITE_GOLDEN=1 writes the table.

@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <memory>
 #include <set>
 
+#include "handlers/api/metrics.h"
 #include "handlers/conductor/evidence.h"
 #include "handlers/drive_wear.h"
 #include "handlers/survey/taken.h"
@@ -30,10 +33,24 @@ struct WorkerMetricsTest : ::testing::Test {
                        {"0000:01:00.0", std::string(to_string(from)), std::string(to_string(on)),
                         std::string(to_string(to)), "", detail, WallMs{130'000}});
   }
-  [[nodiscard]] std::string text() { return metrics.text({}, {record}); }
+  // As a worker named c1 keeps it, and Prometheus reads it.
+  [[nodiscard]] std::string text_of(const WorkerTotals& totals,
+                                    const std::vector<Record>& records) const {
+    const std::string kept = encode(metrics.samples(totals, records));
+    HostInfo host{"c1", WallMs{1}, "", "", 0};
+    api::MetricsPage page(
+        {{host},
+         std::make_shared<const api::Devices>(),
+         std::make_shared<const api::WorkerTexts>(api::WorkerTexts{{"c1", kept}})},
+        WallMs{1}, 1, false);
+    while (page.go_on()) {
+    }
+    return page.take();
+  }
+  [[nodiscard]] std::string text() const { return text_of({}, {record}); }
 
   Record record;
-  WorkerMetrics metrics{"c1", {1'000}};
+  WorkerMetrics metrics{WallMs{1'000}};
 };
 
 TEST_F(WorkerMetricsTest, CleaningsThatEndedByMethodAndResult) {
@@ -66,9 +83,9 @@ TEST_F(WorkerMetricsTest, StepsThatEnded) {
   moves(Stage::baselining, Trigger::baseline_taken, Stage::erasing, "nvme.sanitize_crypto");
   moves(Stage::erasing, Trigger::erase_failed, Stage::error);
   EXPECT_THAT(text(),
-              HasSubstr(R"(steps_total{host="c1",result="done",step="nvme.check_health"} 1)"));
+              HasSubstr(R"(steps_total{host="c1",step="nvme.check_health",result="done"} 1)"));
   EXPECT_THAT(text(),
-              HasSubstr(R"(steps_total{host="c1",result="failed",step="nvme.sanitize_crypto"} 1)"));
+              HasSubstr(R"(steps_total{host="c1",step="nvme.sanitize_crypto",result="failed"} 1)"));
   EXPECT_THAT(text(), Not(HasSubstr("nvme.baseline")));
 }
 
@@ -85,13 +102,11 @@ TEST_F(WorkerMetricsTest, WhatIsAlarmingIsCountedFromZero) {
         fmt::format("bound by consumer X: {}", kNotKnownToBeClean));
   WorkerTotals totals;
   totals.reserved_in_cleaning = 2;
-  EXPECT_THAT(metrics.text(totals, {}), HasSubstr("reclaim_dirty_offered_total{host=\"c1\"} 3\n"));
-  EXPECT_THAT(metrics.text(totals, {}),
-              HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 1\n"));
+  EXPECT_THAT(text_of(totals, {}), HasSubstr("reclaim_dirty_offered_total{host=\"c1\"} 3\n"));
+  EXPECT_THAT(text_of(totals, {}), HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 1\n"));
   moves(Stage::allocated, Trigger::passed_on, Stage::allocated, "",
         fmt::format("bound by consumer Y: {}", kNotKnownToBeClean));
-  EXPECT_THAT(metrics.text(totals, {}),
-              HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 2\n"));
+  EXPECT_THAT(text_of(totals, {}), HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 2\n"));
 }
 
 TEST_F(WorkerMetricsTest, WearIsThatOfTheLastHealthStep) {
@@ -124,7 +139,7 @@ TEST_F(WorkerMetricsTest, TotalsAreWhatTheOthersCounted) {
                       .dead_letters = 2,
                       .bus_connected = true};
   for (int again = 0; again < 2; ++again) {
-    const std::string all = metrics.text(totals, {});
+    const std::string all = text_of(totals, {});
     for (const char* line :
          {R"(reclaim_surveys_total{host="c1",result="ok"} 5)",
           R"(reclaim_surveys_total{host="c1",result="failed"} 1)",
@@ -141,11 +156,11 @@ TEST_F(WorkerMetricsTest, MessagesThatNobodyReadsAreToldOfTheQueuesThatExist) {
   const std::string of = R"(reclaim_bus_unread_messages{host="c1",queue=)";
   WorkerTotals totals;
   totals.bus_queues = {{"notifications.info", 340, 0}, {"notifications.error", 5, 1}};
-  const std::string all = metrics.text(totals, {});
+  const std::string all = text_of(totals, {});
   EXPECT_THAT(all, HasSubstr(of + "\"notifications.info\"} 340\n"));
   EXPECT_THAT(all, HasSubstr(of + "\"notifications.error\"} 0\n"));
   totals.bus_queues.pop_back();
-  EXPECT_THAT(metrics.text(totals, {}), Not(HasSubstr("notifications.error")));
+  EXPECT_THAT(text_of(totals, {}), Not(HasSubstr("notifications.error")));
 }
 
 TEST_F(WorkerMetricsTest, CertificatesOfRedisAreToldWhileThereAreSome) {
@@ -154,12 +169,12 @@ TEST_F(WorkerMetricsTest, CertificatesOfRedisAreToldWhileThereAreSome) {
   WorkerTotals totals;
   totals.redis_server_ends_at = {1'800'000'000'000};
   totals.redis_client_ends_at = {1'900'000'000'000};
-  std::string all = metrics.text(totals, {});
+  std::string all = text_of(totals, {});
   EXPECT_THAT(all, HasSubstr(of + "\"server\"} 1800000000\n"));
   EXPECT_THAT(all, HasSubstr(of + "\"client\"} 1900000000\n"));
   totals.redis_server_ends_at = {1'850'000'000'000};
   totals.redis_client_ends_at = {};
-  all = metrics.text(totals, {});
+  all = text_of(totals, {});
   EXPECT_THAT(all, HasSubstr(of + "\"server\"} 1850000000\n"));
   EXPECT_THAT(all, Not(HasSubstr(of + "\"client\"}")));
 }
@@ -171,12 +186,33 @@ TEST_F(WorkerMetricsTest, ReasonsAreBounded) {
   EXPECT_THAT(text(), HasSubstr(R"(reclaim_kicks_total{host="c1",reason="other"} 936)"));
 }
 
+TEST_F(WorkerMetricsTest, ABucketHasWhatTheSmallerOnesHave) {
+  for (const std::int64_t ms : {-1, 1, 2, 600, 5'000}) metrics.loop_lag(ms);
+  const std::string of = R"(reclaim_loop_lag_seconds_bucket{host="c1",le=)";
+  EXPECT_THAT(text(), HasSubstr(of + "\"0.001\"} 2\n" + of + "\"0.005\"} 3\n"));
+  EXPECT_THAT(text(), HasSubstr(of + "\"0.5\"} 3\n" + of + "\"2\"} 4\n" + of + "\"+Inf\"} 5\n"));
+  EXPECT_THAT(text(), HasSubstr("lag_seconds_sum{host=\"c1\"} 5.603\n"
+                                "reclaim_loop_lag_seconds_count{host=\"c1\"} 5\n"));
+}
+
+TEST(WorkerSamples, AreReadAsTheyWereWritten) {
+  const WorkerSamples samples = {
+      {{MetricId::kicks, {"a\"}\\\n\u2028"}}, {2.5e6}},
+      {{MetricId::started_at, {}}, {1'780'000'000.125}},
+      {{MetricId::loop_lag, {}}, {1, 0, 0, 3, 0, 0, 7, 0.1}},
+  };
+  EXPECT_EQ(decode_worker_samples(encode(samples)), samples);
+  EXPECT_EQ(encode({}), "[]");
+}
+
 TEST(WorkerMetricRows, HaveNamesByPrometheusConventions) {
   std::set<std::string_view> names;
   for (const WorkerMetricRow& row : worker_metric_rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_EQ(row.name.ends_with("_total"), row.type == MetricType::counter) << row.name;
-    EXPECT_TRUE(row.labels.starts_with("host")) << row.name;
+    EXPECT_EQ(row.label_names().at(0), "host") << row.name;
+    EXPECT_EQ(row.bounds.empty(), row.type != MetricType::histogram) << row.name;
+    EXPECT_TRUE(std::is_sorted(row.bounds.begin(), row.bounds.end())) << row.name;
     EXPECT_EQ(row.help.find_first_of("\"\\"), std::string_view::npos) << row.name;
   }
 }
