@@ -41,7 +41,7 @@ enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
-  bool metrics = false;  // /metrics is answered, without a token
+  bool metrics = false;              // /metrics is answered, without a token
   ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
   listener::HttpServerOptions http;
 

@@ -21,7 +21,7 @@ struct WorkerMetricRow {
   std::span<const double> bounds = {};  // a histogram's, ascending
 
   [[nodiscard]] std::vector<std::string_view> label_names() const;
-  // How many a sample has: a histogram's counts, one more than it has bounds, and its sum.
+  // Gives the count of a sample's numbers: a histogram has one more than it has bounds, and a sum.
   [[nodiscard]] std::size_t numbers() const;
 };
 [[nodiscard]] std::span<const WorkerMetricRow> worker_metric_rows();

@@ -21,8 +21,8 @@ using WorkerSamples = std::map<SampleKey, std::vector<double>>;
 // JSON: [["reclaim_steps_total", ["nvme.format", "done"], [2]], ...]
 [[nodiscard]] std::string encode(const WorkerSamples& samples);
 
-// What stands in Redis may have been written by another version, or by somebody else: what is no
-// sample of a known row is left out, and of two of one key the second.
+// Reads them, where another version may have written them, or somebody else: what is no sample of a
+// known row is left out, and of two of one key the second.
 [[nodiscard]] WorkerSamples decode_worker_samples(std::string_view text);
 
 }  // namespace reclaim

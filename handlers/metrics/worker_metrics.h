@@ -53,7 +53,7 @@ class WorkerMetrics final {
   void message_age(std::int64_t ms);
   void loop_lag(std::int64_t ms);
 
-  // What was counted, with what others know as it stands now.
+  // Gives what was counted, with what others know as it stands now.
   [[nodiscard]] WorkerSamples samples(const WorkerTotals& totals,
                                       const std::vector<Record>& records) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "placement/http/url.h"
+#include "placement/keystone/role_names.h"
 #include "state/base/clock.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
@@ -222,20 +223,6 @@ std::vector<CatalogEndpoint> parse_catalog(const Value& catalog) {
   }
   return found;
 }
-
-}  // namespace
-
-std::vector<std::string> role_names(const Value& token) {
-  std::vector<std::string> names;
-  const Value* roles = json::find(token, "roles");
-  if (roles == nullptr || !roles->IsArray()) return names;
-  for (const Value& role : roles->GetArray()) {
-    if (auto name = json::maybe_string(role, "name")) names.push_back(*std::move(name));
-  }
-  return names;
-}
-
-namespace {
 
 // Keystone's own sentence, from {"error": {"message": …}}.
 std::string keystone_says(const HttpResponse& response, std::size_t body_bytes_max) {

@@ -8,7 +8,6 @@
 
 #include "placement/http/http.h"
 #include "placement/options.h"
-#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim::placement {
@@ -41,9 +40,6 @@ struct Token {
 // Errors: refused (401, 403: the credentials), unavailable (429, 5xx), invalid (anything that is no
 // Keystone's answer).
 [[nodiscard]] Result<Token> parse_token(const HttpResponse& response, std::size_t body_bytes_max);
-
-// The names under `roles` of a token's object, where it has them.
-[[nodiscard]] std::vector<std::string> role_names(const rapidjson::Value& token);
 
 // The URL of the service, without trailing slashes: the first interface of valid_interfaces that
 // the catalog has in the region. endpoint_override comes before all. Errors: refused, naming what

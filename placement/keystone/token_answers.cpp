@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "placement/keystone/keystone.h"
+#include "placement/keystone/role_names.h"
 #include "state/base/json.h"
 #include "state/base/text.h"
 

@@ -65,7 +65,7 @@ FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(
                      r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
 
 # What makes a source slow to compile: how many sources of what ships may reach it. It only falls.
-HEAVY = {"rapidjson/document.h": 135, "fmt/core.h": 325, "functional": 255, "CLI/CLI.hpp": 6,
+HEAVY = {"rapidjson/document.h": 74, "fmt/core.h": 322, "functional": 255, "CLI/CLI.hpp": 6,
          "uv.h": 99, "curl/curl.h": 1, "spdlog/spdlog.h": 1, "regex": 0}
 
 # Headers that the build writes.
