@@ -397,7 +397,8 @@ void DeviceOrders::refuse_enrolment(const PciAddress& address, const std::string
       device.record.cleanable() && stage != Stage::available && !ledger_.is_dirty_durable(address);
   if (is_busy(stage) || device.saving || older) return;
   Record next = device.record;
-  next.waiting_for = why;
+  // The note of a hold says why it is one, and whether that is in doubt.
+  if (!next.held || next.waiting_for.empty()) next.waiting_for = why;
   writer_.save_note(next, "enrol_refused", "an operator asked for it", why, IfUnsaved::given_up);
 }
 

@@ -48,7 +48,7 @@ void LookWatch::tell(const PciAddress& address, std::int64_t for_ms) {
                      !ledger_.is_dirty_durable(address);
   if (device.saving || older) return;
   Record next = device.record;
-  next.waiting_for = why;
+  if (!next.held || next.waiting_for.empty()) next.waiting_for = why;
   writer_.save_note(next, "noted", "surveys do not see it", why, IfUnsaved::given_up);
 }
 

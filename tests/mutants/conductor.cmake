@@ -511,6 +511,11 @@ unit_mutant(late_writes_are_holds conductor handlers/survey/hold.cpp
   "what Nova reserved again after a release is told as an operator's hold, for ever"
   [[  if (record.held) return record.waiting_for.starts_with(kReservedLate);]]
   [[  if (record.held) return false;]])
+unit_mutant(refused_enrolments_end_a_doubt conductor handlers/conductor/device_orders.cpp
+  */ReservedLate.StaysInDoubt*
+  "what Nova reserved again after a release is an operator's hold once an enrolment was refused"
+  [[  if (!next.held || next.waiting_for.empty()) next.waiting_for = why;]]
+  [[  next.waiting_for = why;]])
 unit_mutant(hand_overs_are_forgotten conductor handlers/conductor/ledger_gate.cpp HandedOver.*
   "a drive that was left to Cyborg's agent stays reserved, silent, when Redis loses its record"
   [[  entry.handed_over = record.handed_over;]] [[  entry.handed_over = false;]])

@@ -47,8 +47,11 @@ struct ReservedLate : ::testing::TestWithParam<bool> {  // whether the drive is 
   }
   // What an operator is told who issued it at that time.
   std::string clean_of(WallMs issued_at, const std::string& steps = "") {
+    return answer_to("clean", issued_at, steps);
+  }
+  std::string answer_to(const std::string& kind, WallMs issued_at, const std::string& steps = "") {
     Order order;
-    order.order = "clean";
+    order.order = kind;
     order.steps = steps;
     order.address = to_string(world->slots[0].address);
     order.who = "alice@controller-1";
@@ -96,6 +99,15 @@ TEST_P(ReservedLate, IsAHoldThatNoOlderOrderEnds) {
   world->pass(kHourMs);
   expect_in_doubt();
   EXPECT_EQ(world->erases, 1U);
+}
+
+TEST_P(ReservedLate, StaysInDoubtWhateverElseIsRefused) {
+  reserve();
+  for (const char* kind : {"enrol", "unhold", "retire", "disown"}) {
+    EXPECT_NE(answer_to(kind, world->scheduler.now().wall), "") << kind;
+    expect_in_doubt();
+  }
+  EXPECT_EQ(clean_of(world->scheduler.now().wall), "");
 }
 
 TEST_P(ReservedLate, HoursAfterAReleaseIsAnOperators) {
