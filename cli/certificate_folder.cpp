@@ -1,6 +1,5 @@
 #include "cli/certificate_folder.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,7 +39,7 @@ std::optional<Noted> noted_of(const CertificateOptions& options, const ChainPlac
   const std::string path = beside_keys(options, place, kNoteEnding);
   std::error_code code;
   if (fs::symlink_status(path, code).type() == fs::file_type::not_found) return std::nullopt;
-  const auto file = durable_file::File::open(path, O_RDONLY);
+  const auto file = durable_file::File::open_regular(path);
   Noted note{path, file.ok() ? file->read_all(kNoteBytesMax) : Result<std::string>(file.error())};
   if (note.text.ok() && note.text->ends_with('\n')) note.text->pop_back();
   return note;

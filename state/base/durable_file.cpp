@@ -30,6 +30,16 @@ Result<File> File::open(const std::string& path, int flags, unsigned mode) {
   return File(std::move(fd), path);
 }
 
+Result<File> File::open_regular(const std::string& path, int flags) {
+  Result<File> file = open(path, flags | O_RDONLY | O_NONBLOCK);
+  if (!file.ok()) return file;
+  struct stat info {};
+  if (::fstat(file->fd(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{Errc::invalid, path + " is not a regular file: put one there, or take it away"};
+  }
+  return file;
+}
+
 Status File::write_all(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());

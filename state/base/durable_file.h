@@ -17,6 +17,9 @@ class File final {
  public:
   // Opens it as open(2) does, with O_CLOEXEC.
   static Result<File> open(const std::string& path, int flags, unsigned mode = 0640);
+  // Opens one that others may have put there, to read it: a pipe is not waited for, and what is no
+  // regular file is Errc::invalid. `flags` besides those: O_NOFOLLOW.
+  static Result<File> open_regular(const std::string& path, int flags = 0);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   // All of it; what was written of it before an error stays.

@@ -1,6 +1,5 @@
 #include "state/certificate/chain.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -35,13 +34,8 @@ struct Head {
 };
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
-  const Result<File> file = File::open(path, O_RDONLY | O_NONBLOCK);
-  if (!file.ok()) return file.error();
-  struct stat info = {};
-  if (::fstat(file->fd(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Error{Errc::invalid, path + ": is not a regular file"};
-  }
-  return file->read_all(bytes_max);
+  const Result<File> file = File::open_regular(path);
+  return file.ok() ? file->read_all(bytes_max) : Result<std::string>(file.error());
 }
 
 Status make_folder(const std::string& folder) {

@@ -29,13 +29,9 @@ constexpr std::size_t kLineBytesMax = 4096;
 // Empty: there is no such file.
 Result<std::string> read_line(const std::string& path) {
   // Others may write to a shared folder: no link is followed, and a pipe is not waited for.
-  const auto file = durable_file::File::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const auto file = durable_file::File::open_regular(path, O_NOFOLLOW);
   if (!file.ok() && file.error().raw == ENOENT) return std::string();
   if (!file.ok()) return file.error();
-  struct stat info {};
-  if (::fstat(file->fd(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Error{Errc::invalid, path + " is not a regular file: move it away"};
-  }
   return file->read_all(kLineBytesMax);
 }
 

@@ -121,7 +121,9 @@ Result<PublicKey> PublicKey::load(const std::string& path) {
 }
 
 Result<std::vector<PublicKey>> PublicKey::load_all(const std::string& path) {
-  const Result<std::string> text = read_key_file(path);
+  const Result<File> file = File::open_regular(path);
+  if (!file.ok()) return file.error();
+  const Result<std::string> text = file->read_all(kKeyBytesMax);
   if (!text.ok()) return text.error();
   std::vector<PublicKey> keys;
   std::size_t at = 0;

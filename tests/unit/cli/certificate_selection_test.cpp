@@ -2,6 +2,7 @@
 #include "cli/certificate_selection.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <functional>
@@ -320,6 +321,9 @@ TEST_F(Mirror, ANotedEntryOfAHostIsStillThere) {
   fs::remove(note);
   fs::create_symlink("nowhere", note);
   said("", "No such file");
+  fs::remove(note);
+  ASSERT_EQ(::mkfifo(note.c_str(), 0600), 0);
+  said("", note + " is not a regular file");
   fs::remove(note);
   write(note, noted);
   fs::remove(mirror_ + "/compute-2/" + files.at(2).name);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/unit/state/proof_fixture.h"
 
@@ -101,6 +102,10 @@ TEST_F(SigningKeyTest, AFileMayHaveSeveral) {
     write(path, wrong);
     EXPECT_THAT(PublicKey::load_all(path).error().what, HasSubstr(path + ": holds no public key"));
   }
+  // Whoever may write the folder stops nobody who reads it.
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(PublicKey::load_all(path).error().what, HasSubstr(path + " is not a regular file"));
 }
 
 }  // namespace
