@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
@@ -55,6 +57,9 @@ struct ReservedLate : ::testing::TestWithParam<bool> {  // whether the drive is 
     order.steps = steps;
     order.address = to_string(world->slots[0].address);
     order.who = "alice@controller-1";
+    order.serial = kind == "enrol" ? world->drive().serial : "";
+    order.reason = kind == "clean" ? "" : "it is worn";
+    order.purpose = kind == "retire" ? "destroyed" : "";
     order.request_id = "req-" + std::to_string(issued_at.ms);
     order.issued_at = issued_at;
     order.id = std::to_string(issued_at.ms) + "-0";
@@ -103,8 +108,11 @@ TEST_P(ReservedLate, IsAHoldThatNoOlderOrderEnds) {
 
 TEST_P(ReservedLate, StaysInDoubtWhateverElseIsRefused) {
   reserve();
-  for (const char* kind : {"enrol", "unhold", "retire", "disown"}) {
-    EXPECT_NE(answer_to(kind, world->scheduler.now().wall), "") << kind;
+  for (const auto& [kind, why] : {std::pair{"enrol", "an operator holds it"},
+                                  std::pair{"unhold", "it does not wait at a hold"},
+                                  std::pair{"retire", "an operator holds it"},
+                                  std::pair{"disown", "a device_spec entry still matches it"}}) {
+    EXPECT_THAT(answer_to(kind, world->scheduler.now().wall), StartsWith(why));
     expect_in_doubt();
   }
   EXPECT_EQ(clean_of(world->scheduler.now().wall), "");
