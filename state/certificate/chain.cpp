@@ -253,9 +253,8 @@ class Walk final {
     if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);
     const bool in_order = follows(file, *opened) && at_place;
     if (!sealed.ok()) return;
-    // Out of its order an entry decides over no key, and a revoked key proves nothing there either.
-    const Status may =
-        in_order ? succession_.take(*sealed) : check_not_revoked(succession_.revoked(), *sealed);
+    // Out of its order an entry decides over no key, and such a key proves nothing there either.
+    const Status may = in_order ? succession_.take(*sealed) : succession_.check_key(*sealed);
     if (!may) {
       complain(file.name, may.error().what, false);
       report_.doubted.revoked.insert(file.name);

@@ -79,8 +79,8 @@ struct ChainProblem {
 };
 // Entries that prove nothing, by their names.
 struct DoubtedEntries {
-  // The entries with a key that was revoked, and those at their place with one in whose place
-  // another was put: whoever has it may have signed them.
+  // The entries with a key that was revoked, or in whose place another was put: whoever has it may
+  // have signed them.
   std::set<std::string> revoked;
   // The entries that are signed by none of the keys that are known there, or are another than their
   // name says: whoever may write the folder put them there.

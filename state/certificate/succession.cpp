@@ -27,23 +27,24 @@ bool has_key_form(const AuditEntry& entry, std::string_view text) {
 
 }  // namespace
 
-Status check_not_revoked(const Revocations& revoked, const Sealed& sealed) {
-  const auto found = revoked.find(sealed.key_id);
-  if (found == revoked.end() || sealed.sequence < found->second.from) return Ok{};
-  return Error{
-      Errc::refused,
-      fmt::format("is signed with key {}, which entry {} revokes from entry "
-                  "{} on: {}",
-                  sealed.key_id, found->second.entry, found->second.from, found->second.reason)};
-}
-
-Status Succession::take(const Sealed& sealed) {
-  if (Status may = check_not_revoked(revoked_, sealed); !may) return may;
+Status Succession::check_key(const Sealed& sealed) const {
+  const auto found = revoked_.find(sealed.key_id);
+  if (found != revoked_.end() && sealed.sequence >= found->second.from) {
+    return Error{Errc::refused, fmt::format("is signed with key {}, which entry {} revokes from "
+                                            "entry {} on: {}",
+                                            sealed.key_id, found->second.entry, found->second.from,
+                                            found->second.reason)};
+  }
   if (const auto entry = retired_by(sealed.key_id)) {
     return Error{Errc::refused, fmt::format("is signed with key {}, in whose place entry {} put "
                                             "another: it may sign nothing behind that",
                                             sealed.key_id, *entry)};
   }
+  return Ok{};
+}
+
+Status Succession::take(const Sealed& sealed) {
+  if (Status may = check_key(sealed); !may) return may;
   if (!current_.empty() && current_ != sealed.key_id) {
     retired_.emplace(current_, sealed.sequence);
     // A key that was to follow and did not counts no more either.

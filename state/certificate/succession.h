@@ -22,9 +22,6 @@ struct Revocation {
 };
 using Revocations = std::map<std::string, Revocation>;  // by the key's id
 
-// Errc::refused: the entry's key was revoked, from there on or before. The text says by which one.
-[[nodiscard]] Status check_not_revoked(const Revocations& revoked, const Sealed& sealed);
-
 // Takes a chain's entries in their order. A key counts until another is put in its place, by its
 // own word or by the other's first entry: who finds an old one signs nothing with it.
 class Succession final {
@@ -42,6 +39,10 @@ class Succession final {
   // Takes in an entry whose signature is good. Errc::refused: its key signs nothing any more, or it
   // does not say of a key what it has to.
   [[nodiscard]] Status take(const Sealed& sealed);
+
+  // Errc::refused: the entry's key was revoked, from there on or before, or another was put in its
+  // place. The text says by which entry.
+  [[nodiscard]] Status check_key(const Sealed& sealed) const;
 
   // The entry that put another key in the place of that one; nothing: it may sign.
   [[nodiscard]] std::optional<std::uint64_t> retired_by(const std::string& key_id) const;

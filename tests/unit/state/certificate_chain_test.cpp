@@ -260,22 +260,26 @@ TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
   EXPECT_EQ(events[1].sequence, 4U);
 }
 
-// Whoever has the leaked key and may write the folder leaves a gap, and revokes nothing by it.
+// Whoever has an old key and may write the folder leaves a gap, and the key counts no more by it.
 TEST_F(ChainTest, AVoidCertificateOutOfItsOrderIsNoErasure) {
   keep(1);
-  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey old = *SigningKey::load_or_create(key_path_);
   const SigningKey next = key_named("next");
-  forge_endorsement(leaked, next.public_key());
-  forge_revocation(next, leaked.public_key().id(), 2);
-  forge(leaked, id_of(4), certificate_text(4));
-  forge(leaked, id_of(5), certificate_text(5));
-  const auto files = list_chain(folder_)->files;
-  std::filesystem::remove(folder_ + "/" + files[3].name);
-  const auto report = check_chain(folder_, {leaked.public_key(), next.public_key()});
-  EXPECT_TRUE(report->doubted.revoked.contains(files[4].name));
-  const auto events = drive_events(folder_, report->doubted)->proven;
-  ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].sequence, 1U);
+  forge_endorsement(old, next.public_key());
+  forge(next, id_of(3), certificate_text(3));
+  for (const bool revoked : {false, true}) {
+    if (revoked) forge_revocation(next, old.public_key().id(), 2);
+    forge(old, id_of(8), certificate_text(8));
+    forge(old, id_of(9), certificate_text(9));
+    const auto files = list_chain(folder_)->files;
+    std::filesystem::remove(folder_ + "/" + files[files.size() - 2].name);
+    const auto report = check_chain(folder_, {old.public_key(), next.public_key()});
+    EXPECT_TRUE(report->doubted.revoked.contains(files.back().name)) << revoked;
+    const auto events = drive_events(folder_, report->doubted)->proven;
+    ASSERT_EQ(events.size(), 2U) << revoked;
+    EXPECT_EQ(events[1].sequence, 3U);
+    std::filesystem::remove(folder_ + "/" + files.back().name);
+  }
 }
 
 // Whoever may write the folder adds one by a key of his own, and a copy of another.
