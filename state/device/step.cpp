@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "state/base/check.h"
 
@@ -316,12 +317,17 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   // An erase that was begun on the drive of another provider, or before another tenancy, is not our
   // erasure of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
-  const bool somebody_may_have_had_it =
-      begins_tenancy(event.trigger) || event.trigger == Trigger::reserved_dropped;
+  const bool begins = begins_tenancy(event.trigger);
+  const bool somebody_may_have_had_it = begins || event.trigger == Trigger::reserved_dropped;
   // The claim that was not given up since tells that nobody else had the drive, whatever provider
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);
-  if ((another && !kept) || somebody_may_have_had_it) forget_erase(next);
+  // How worn the drive is stands while a tenant has it: its next cleaning begins with nothing found.
+  std::string findings = begins && !another ? next.findings : std::string();
+  if ((another && !kept) || somebody_may_have_had_it) {
+    forget_erase(next);
+    next.findings = std::move(findings);
+  }
   // Whoever had it, bound it, or un-reserved it, knows it by now.
   const bool was_bound = event.trigger == Trigger::dirty_seen && event.facts.arq;
   if (somebody_may_have_had_it || was_bound || event.trigger == Trigger::released_taken ||

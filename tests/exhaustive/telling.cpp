@@ -78,7 +78,9 @@ void Telling::add(const Record& record) {
         &record.certificate_id, &record.certificate_pending}) {
     text += kept->empty() ? '-' : '+';
   }
-  text += masked(record.findings) + said(record.rest);
+  // While somebody has it they are shown, and nothing depends on them.
+  if (record.stage != Stage::allocated) text += masked(record.findings);
+  text += said(record.rest);
   text += record.certified_host_reads == drive_.host_reads ? 'r' : '-';
   text += record.certified_host_writes == drive_.host_writes ? 'w' : '-';
   text += record.cleanable() ? 'c' : '-';

@@ -296,6 +296,21 @@ TEST(Step, ACertificateThatIsNotKeptYetOutlivesTheNextTenancy) {
   EXPECT_EQ(record.certificate_pending, "{}");
 }
 
+// It tells how worn the drive is.
+TEST(Step, WhatWasFoundStandsUntilTheNextCleaning) {
+  Record record = at(Stage::available);
+  record.findings = R"({"nvme.check_health":[]})";
+  record = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.findings, R"({"nvme.check_health":[]})");
+  Facts facts;
+  facts.provider = "another";
+  EXPECT_EQ(step(at(Stage::available), Event{Trigger::allocation_seen, 0, facts}, WallMs{1})
+                ->record.findings,
+            "");
+  record = step(record, Event{Trigger::dirty_seen, 0, {}}, WallMs{2})->record;
+  EXPECT_EQ(record.findings, "");
+}
+
 TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
   Record record = at(Stage::rechecking);
   record.plan = {{"nvme", "check_health", 90, "{}"},
