@@ -353,7 +353,7 @@ Table device_table(const PeriodReport& report) {
   Table table{{"Host", "Address", "Model", "Serial", "Erasures", "Quarantines", "Method", "Class",
                "Bytes Erased", "Used First %", "Used Last %"},
               {},
-              {"Used First %", "Model", "Method", "Host"}};
+              {"Used First %", "Model", "Method", "Host", "Quarantines", "Class"}};
   for (const ReportedDevice& it : report.devices) {
     table.rows.push_back({it.host, it.address, it.model, it.serial, number(it.erasures),
                           number(it.quarantines), it.method, it.class_of_last, number(it.bytes),
@@ -373,7 +373,9 @@ Table method_table(const PeriodReport& report) {
 }
 
 Table incident_table(const PeriodReport& report) {
-  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail", "Host"}, {}, {"Host"}};
+  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail", "Host"},
+              {},
+              {"Host", "Sequence", "Address"}};
   for (const Incident& it : report.incidents) {
     table.rows.push_back({number(it.sequence), to_iso8601(it.at), it.event, it.address, it.serial,
                           it.detail, it.host});

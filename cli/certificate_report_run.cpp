@@ -94,8 +94,9 @@ class Fleet final {
 };
 
 // A title and what is below it, where there is something.
-Status append(std::string& out, std::string_view title, const Table& table, const View& view) {
+Status append(std::string& out, std::string_view title, Table table, const View& view) {
   if (table.rows.empty()) return Ok{};
+  table.hidden_are = "-f json has them";
   const auto text = format_list(table, view);
   if (!text.ok()) return text.error();
   out += fmt::format("\n{}\n{}", title, *text);

@@ -47,13 +47,17 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   while (display_width(without_blanks_at_the_end(text)) > width) {
     std::size_t end = 0;
     std::size_t broken = 0;  // behind the last place where a line may end
+    std::size_t blank = 0;   // behind the last blank
     while (end < text.size()) {
       const std::size_t next = end + first_utf8_char(text.substr(end)).bytes;
       const std::string_view line = text.substr(0, next);
       if (display_width(without_blanks_at_the_end(line)) > width) break;
       end = next;
       if (may_end(line)) broken = end;
+      if (line.back() == ' ') blank = end;
     }
+    const std::string_view word = text.substr(blank, text.find(' ', blank) - blank);
+    if (blank != 0 && display_width(word) <= width) broken = blank;
     if (broken == 0) broken = end;
     lines.emplace_back(without_blanks_at_the_end(text.substr(0, broken)));
     text.remove_prefix(broken);

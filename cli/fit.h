@@ -18,8 +18,9 @@ inline constexpr std::size_t kColumnMin = 20;
 [[nodiscard]] std::optional<std::size_t> widest_that_fits(const std::vector<std::size_t>& columns,
                                                           std::size_t width);
 
-// The text in lines of at most `width` terminal columns, broken behind blanks, commas, dashes and
-// slashes, and in the middle of what has none. At least one line. `width` is at least 4.
+// The text in lines of at most `width` terminal columns, broken behind blanks; a word that no line
+// can hold behind a comma, dash or slash, and in the middle where it has none. At least one line.
+// `width` is at least 4.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 }  // namespace reclaim::cli

@@ -1,6 +1,6 @@
 #include "cli/format.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -317,8 +317,9 @@ std::string grid(Table table, const View& view, bool align_numbers) {
   const std::size_t natural = *std::max_element(shown.widths.begin(), shown.widths.end());
   if (widest && *widest < natural) narrow(shown, *widest);
   std::string out = draw(table, shown, align_numbers, view.color);
-  if (!dropped.empty()) out += fmt::format("hidden columns: {} (show one with -c NAME)\n", dropped);
-  return out;
+  if (dropped.empty()) return out;
+  const std::string told = fmt::format("hidden columns: {} ({})", dropped, table.hidden_are);
+  return out + fmt::format("{}\n", fmt::join(wrap(told, std::max(view.width, kColumnMin)), "\n"));
 }
 
 // Finds the indices of the columns that are to be shown.
@@ -430,7 +431,7 @@ Result<std::string> format_list(const Table& table, const View& view) {
   if (!rows.ok()) return rows.error();
   const auto chosen = choose(table.columns, view.columns);
   if (!chosen.ok()) return chosen.error();
-  Table shown{{}, {}, table.spare};
+  Table shown{{}, {}, table.spare, table.hidden_are};
   for (const std::size_t i : *chosen) shown.columns.push_back(table.columns[i]);
   for (const auto& row : *rows) {
     auto& part = shown.rows.emplace_back();

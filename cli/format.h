@@ -51,6 +51,7 @@ struct Table {
   // The columns that a terminal that is too narrow goes without, the first one first, unless -c
   // asks for one; a line below the table names them.
   std::vector<std::string> spare = {};
+  std::string_view hidden_are = "show one with -c NAME";  // told behind their names
 };
 
 // An ANSI colour's code for a state or verdict ("error": red); empty: it has none.

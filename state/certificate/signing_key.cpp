@@ -1,6 +1,5 @@
 #include "state/certificate/signing_key.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -27,7 +26,7 @@ constexpr std::size_t kKeyBytesMax = 16'384;
 constexpr std::string_view kBegin = "-----BEGIN";
 
 Result<std::string> read_key_file(const std::string& path) {
-  const Result<File> file = File::open(path, O_RDONLY);
+  const Result<File> file = File::open_regular(path);
   return file.ok() ? file->read_all(kKeyBytesMax) : Result<std::string>(file.error());
 }
 
@@ -121,9 +120,7 @@ Result<PublicKey> PublicKey::load(const std::string& path) {
 }
 
 Result<std::vector<PublicKey>> PublicKey::load_all(const std::string& path) {
-  const Result<File> file = File::open_regular(path);
-  if (!file.ok()) return file.error();
-  const Result<std::string> text = file->read_all(kKeyBytesMax);
+  const Result<std::string> text = read_key_file(path);
   if (!text.ok()) return text.error();
   std::vector<PublicKey> keys;
   std::size_t at = 0;

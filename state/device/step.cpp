@@ -322,7 +322,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   // The claim that was not given up since tells that nobody else had the drive, whatever provider
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);
-  // How worn the drive is stands while a tenant has it: its next cleaning begins with nothing found.
+  // Findings tell how worn a drive is, also while a tenant has it; its next cleaning clears them.
   std::string findings = begins && !another ? next.findings : std::string();
   if ((another && !kept) || somebody_may_have_had_it) {
     forget_erase(next);

@@ -25,8 +25,15 @@ TEST(Wrap, BreaksBehindBlanksAndDashes) {
   EXPECT_THAT(wrap("exactly this", 12), ElementsAre("exactly this"));
 }
 
+// So that a command can be copied.
+TEST(Wrap, AWordThatALineCanHoldStaysWhole) {
+  EXPECT_THAT(wrap("run udevadm control --reload", 22),
+              ElementsAre("run udevadm control", "--reload"));
+  EXPECT_THAT(wrap("it is /run/reclaim", 12), ElementsAre("it is", "/run/reclaim"));
+}
+
 TEST(Wrap, APathKeepsItsFirstSlash) {
-  EXPECT_THAT(wrap("it is /run/reclaim", 12), ElementsAre("it is /run/", "reclaim"));
+  EXPECT_THAT(wrap("it is /run/reclaim", 11), ElementsAre("it is /run/", "reclaim"));
   EXPECT_THAT(wrap("it lies /run", 9), ElementsAre("it lies", "/run"));
 }
 
@@ -94,6 +101,14 @@ TEST(Fit, WhatIsSpareGoesAndIsNamed) {
 +--------------+-----------------------+------+
 hidden columns: Instance (show one with -c NAME)
 )");
+}
+
+TEST(Fit, TheNamesOfWhatGoesFitTheTerminal) {
+  Table table = drives();
+  table.hidden_are = "-f json has them";
+  EXPECT_THAT(list(table, 45), ::testing::HasSubstr("|\n+--------------+------+\n"
+                                                    "hidden columns: Instance, Model (-f json has\n"
+                                                    "them)\n"));
 }
 
 TEST(Fit, WhatWasAskedForStays) {

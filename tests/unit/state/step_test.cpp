@@ -296,19 +296,12 @@ TEST(Step, ACertificateThatIsNotKeptYetOutlivesTheNextTenancy) {
   EXPECT_EQ(record.certificate_pending, "{}");
 }
 
-// It tells how worn the drive is.
 TEST(Step, WhatWasFoundStandsUntilTheNextCleaning) {
   Record record = at(Stage::available);
-  record.findings = R"({"nvme.check_health":[]})";
+  record.findings = "how worn it is";
   record = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{1})->record;
-  EXPECT_EQ(record.findings, R"({"nvme.check_health":[]})");
-  Facts facts;
-  facts.provider = "another";
-  EXPECT_EQ(step(at(Stage::available), Event{Trigger::allocation_seen, 0, facts}, WallMs{1})
-                ->record.findings,
-            "");
-  record = step(record, Event{Trigger::dirty_seen, 0, {}}, WallMs{2})->record;
-  EXPECT_EQ(record.findings, "");
+  EXPECT_EQ(record.findings, "how worn it is");
+  EXPECT_EQ(step(record, Event{Trigger::dirty_seen, 0, {}}, WallMs{2})->record.findings, "");
 }
 
 TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
