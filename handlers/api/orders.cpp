@@ -131,6 +131,11 @@ std::optional<Fault> why_not_abort(const Record& record) {
                                 named(record), to_string(device_state(record.stage)))};
 }
 
+std::optional<Fault> why_held(const Record& record) {
+  if (!record.held) return std::nullopt;
+  return Fault{409, fmt::format("{} is held by an operator; un-reserve it first", named(record))};
+}
+
 std::optional<Fault> why_not_enrol(const Record& record) {
   if (!record.cleanable()) return why_not_of_its_type(record);
   if (find_row(record.stage, Trigger::operator_enrol) == nullptr) {
@@ -138,8 +143,7 @@ std::optional<Fault> why_not_enrol(const Record& record) {
                                   "be cleaned or is in error",
                                   named(record), to_string(device_state(record.stage)))};
   }
-  if (!record.held) return std::nullopt;
-  return Fault{409, fmt::format("{} is held by an operator; un-reserve it first", named(record))};
+  return why_held(record);
 }
 
 // Cyborg alone switches on what Cyborg has switched off.
@@ -171,7 +175,8 @@ std::optional<Fault> why_not_retire(const Record& record) {
                                   "cleaned or is in error",
                                   named(record), to_string(device_state(record.stage)))};
   }
-  return std::nullopt;
+  // One in maintenance may be reserved by its worker.
+  return record.maintenance ? std::nullopt : why_held(record);
 }
 
 std::optional<Fault> why_state_forbids(OrderKind kind, const Record& record) {

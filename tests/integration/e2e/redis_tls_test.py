@@ -3,7 +3,6 @@
 where hiredis has TLS: Debian 13."""
 import json
 import os
-import re
 import ssl
 import subprocess
 import unittest
@@ -54,10 +53,8 @@ class RedisTls(EndToEnd):
 
     def told(self, made):
         """{certificate: when it expires}, as the worker's metrics have it."""
-        text = made.services.redis("get", "reclaim:{%s}:metrics" % made.name, db=made.db)
-        return {name: int(at) for name, at in
-                re.findall(r'^%s\{host="%s",certificate="(\w+)"\} (\d+)$' % (METRIC, made.name),
-                           text, re.MULTILINE)}
+        return {of[1]: int(numbers[0]) for of, numbers in made.worker.measured().items()
+                if of[0] == METRIC}
 
     def connections(self, made):
         """The server's ends of the worker's connections."""

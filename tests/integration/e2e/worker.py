@@ -252,6 +252,11 @@ class Worker(Process):
         return self.wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
                                deadline_s)
 
+    def measured(self):
+        """{(metric, values of its labels without the host): its numbers}, as Redis has them."""
+        text = self.services.redis("get", "reclaim:{%s}:metrics" % self.name, db=self.db)
+        return {(metric, *labels): numbers for metric, labels, numbers in json.loads(text or "[]")}
+
     def certificates(self):
         """Of each file of the host's chain, in order: what was certified."""
         found = []

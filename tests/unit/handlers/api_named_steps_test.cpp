@@ -67,6 +67,8 @@ TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
   const Record record = dirty();
   const Record taken = drive("compute-1", "0000:02:00.0", Stage::allocated);
   const Record busy = drive("compute-1", "0000:03:00.0", Stage::erasing);
+  Record& held = drive("compute-1", "0000:04:00.0", Stage::available);
+  held.held = true;
   const std::string body = R"({"as": "recycled", "reason": "old"})";
   EXPECT_EQ(send(record, "retire", body, "admin").status, 202);
   ASSERT_EQ(store.orders.size(), 1U);
@@ -87,6 +89,7 @@ TEST_F(ApiDisownTest, RetireSaysWhatBecomesOfTheDriveToo) {
   for (const Record& each : {taken, busy}) {
     expect_refused(send(each, "retire", body, "admin"), 409, "a drive is retired while");
   }
+  expect_refused(send(held, "retire", body, "admin"), 409, "un-reserve it first");
 }
 
 // An operator may have aborted its cleaning, or keeps it in maintenance, and a service's login
