@@ -382,6 +382,8 @@ void DeviceOrders::from_pool(const PciAddress& address, const Event& event, bool
           refused(why);
           return done(why);
         }
+        // The last survey may have seen it reserved still, as which it would be admitted.
+        admissions_.provider_moved(address, *view);
         context_.post(address, event);
         done("");
       });

@@ -167,6 +167,7 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(record));
   entry.release_generation = record.release_generation;
+  entry.fence_generation = -1;
   // An operator's order ended it, or the record would say so; the ledger may not have heard.
   entry.error = entry.aborted = false;
   // A reservation of ours ends with the release. What is reserved from then on may be an
@@ -362,7 +363,9 @@ Release::Trace Release::trace_of_put(const Record& record, std::int64_t generati
   const auto sent = sent_.find(record.address);
   if (sent != sent_.end() && !sent->second) return Trace::unmade;
   if (record.release_generation < 0) return Trace::none;
-  if (record.release_generation != generation) return Trace::written;
+  if (!shows_no_release(context_.on_ledger(record.address), record, generation)) {
+    return Trace::written;
+  }
   return record.flow == Flow::nova ? Trace::unmade : Trace::none;
 }
 

@@ -1,5 +1,7 @@
 #include "handlers/conductor/write_fence.h"
 
+#include "state/ledger/trust.h"
+
 namespace reclaim {
 
 // The outcome as Providers::set_reserved() tells it. A conflict without Placement's status was
@@ -38,11 +40,25 @@ void WriteFence::put(const PciAddress& address, const placement::ProviderView& v
 
 void WriteFence::raise(const PciAddress& address, const placement::ProviderView& view, Done done) {
   CHECK(view.burned());
-  put(address, view, view.inventories.front().total,
-      [this, address, done = std::move(done)](Result<placement::ProviderView> after) {
-        if (after) devices_[address].needed = devices_[address].first = false;
-        done(std::move(after));
-      });
+  const auto write = [this, address, view, done] {
+    put(address, view, view.inventories.front().total,
+        [this, address, done](Result<placement::ProviderView> after) {
+          if (after) devices_[address].needed = devices_[address].first = false;
+          done(std::move(after));
+        });
+  };
+  const LedgerEntry* known = context_.on_ledger(address);
+  const bool moves_trace = known != nullptr && !known->certificate_pending.empty() &&
+                           known->provider == view.uuid &&
+                           shows_no_release(known, context_.record_of(address), view.generation);
+  if (!moves_trace) return write();
+  LedgerEntry entry = *known;
+  entry.fence_generation = view.generation;
+  context_.ports.ledger.put(address, entry,
+                            context_.stopping.unless_begun([write, done](Status kept) {
+                              if (kept) return write();
+                              done(std::move(kept).error().wrap("the ledger cannot be written"));
+                            }));
 }
 
 void WriteFence::raise_first(const PciAddress& address, const placement::ProviderView& view) {

@@ -58,7 +58,8 @@ class WriteFence final {
   }
   void need_first(const PciAddress& address, bool first) { devices_[address].first = first; }
 
-  // Writes reserved = total once more, over `view`. `done` as of put().
+  // Writes reserved = total once more, over `view`. `done` as of put(). The ledger has it before:
+  // it moves the generation, which must not be taken for the release's own write.
   void raise(const PciAddress& address, const placement::ProviderView& view, Done done);
   // Raises the fence for a device at rest that is not known to be clean: the write of an earlier
   // worker may come when somebody has put another drive there, or while it waits for an operator.

@@ -95,6 +95,9 @@ struct LedgerEntry {
   std::string certificate_pending;
   // The generation of the provider that the PUT of that release was to be made at; -1: not known.
   std::int64_t release_generation = -1;
+  // The one at which a fence behind that PUT was written last, while nothing showed that the
+  // release was made (`shows_no_release`); -1: none was.
+  std::int64_t fence_generation = -1;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 

@@ -87,6 +87,9 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("certificate_pending", entry.certificate_pending, sparse);
   if (visit.wants(!entry.certificate_pending.empty())) {
     visit("release_generation", entry.release_generation, lenient);
+    if (visit.wants(entry.fence_generation >= 0)) {
+      visit("fence_generation", entry.fence_generation, lenient);
+    }
   }
 }
 

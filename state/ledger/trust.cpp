@@ -48,6 +48,11 @@ void recall_release(const LedgerEntry& known, Record& record) {
                          known.dirty && known.dirty_since <= certificate->released_at;
   if (!asked_for || known.cleaning.nonce.empty()) return;
   record.stage = Stage::confirming;
+  // It may be from before the device was cleaned at all, or was another kind of device.
+  record.by_steps = known.by_steps;
+  if (record.is_drive() == known.by_steps) {
+    record.type = known.by_steps ? kTypeUnknown : kTypeNvme;
+  }
   record.provider = known.provider;
   record.release_generation = known.release_generation;
   record.cleaning_nonce = known.cleaning.nonce;
@@ -122,6 +127,12 @@ std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries, cons
            serial_of(each.second) == record.serial;
   });
   return moved == entries.end() ? std::string() : moved->second.retired;
+}
+
+bool shows_no_release(const LedgerEntry* known, const Record& record, std::int64_t generation) {
+  if (generation == record.release_generation) return true;
+  return known != nullptr && known->fence_generation >= 0 && known->provider == record.provider &&
+         (generation == known->fence_generation || generation == known->fence_generation + 1);
 }
 
 std::optional<Certificate> release_asked_for(const LedgerEntry* known, const Record& record) {

@@ -2,6 +2,7 @@
 // the ledger, a file of this host, knows better. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -52,6 +53,12 @@ void be_in_error_again(Record& record);
 // it was moved from. Empty: nobody has, or an operator has enrolled it since.
 [[nodiscard]] std::string retirement_of(const std::map<PciAddress, LedgerEntry>& entries,
                                         const Record& record);
+
+// True if the generation of its provider shows that the PUT of the release that `record` is in, or
+// was, was not made: nothing has moved it since but the fence of `known` behind that PUT. Of a
+// provider that is reserved: a release that was made, and reserved again, takes two writes.
+[[nodiscard]] bool shows_no_release(const LedgerEntry* known, const Record& record,
+                                    std::int64_t generation);
 
 // The certificate of the release that `record` is in, or was: its text is in `known`, and so is the
 // record's own cleaning, with no newer dirt. Nothing: the ledger knows of no such release.

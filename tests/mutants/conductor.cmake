@@ -48,9 +48,21 @@ unit_mutant(forgotten_releases_are_done_again conductor state/ledger/trust.cpp
 unit_mutant(unmade_releases_are_certified conductor handlers/conductor/release.cpp
   ReleaseUnseen.ThatWasNotMade*
   "a write of the host to a drive certifies a release that was not made"
-  [[  if (record.release_generation != generation) return Trace::written;
+  [[    return Trace::written;
+  }
   return record.flow == Flow::nova ? Trace::unmade : Trace::none;]]
-  [[  return Trace::written;]])
+  [[    return Trace::written;
+  }
+  return Trace::written;]])
+unit_mutant(fences_are_taken_for_releases conductor state/ledger/trust.cpp
+  ReleaseUnseen.ThatWasNotMade*
+  "the fence of a worker that died and a write of the host certify a release that was not made"
+  [[  if (generation == record.release_generation) return true;]]
+  [[  return generation == record.release_generation;]])
+unit_mutant(enrolled_by_an_old_look conductor handlers/conductor/device_orders.cpp
+  OnOffer.WhatIsEnrolled*
+  "a drive that is enrolled while it is on offer is opened before it is reserved"
+  [[        admissions_.provider_moved(address, *view);]] [[]])
 unit_mutant(still_drives_show_a_release conductor handlers/conductor/release.cpp
   ReleaseUnseen.IsNotCertifiedWhere*
   "another client's write to the provider certifies a release"

@@ -166,6 +166,10 @@ unit_mutant(kept_is_given_back state state/ledger/trust.cpp TrustOfRelease.*
   "an erasure that was not given back is taken for a release"
   [[  if (!certificate || !certificate->returned()) return std::nullopt;]]
   [[  if (!certificate) return std::nullopt;]])
+unit_mutant(recalled_releases_keep_an_old_kind state state/ledger/trust.cpp
+  TrustOfForgottenRelease.IsOfTheKind*
+  "a device that was no drive of ours when Redis wrote its record last stays in confirming for ever"
+  [[  record.by_steps = known.by_steps;]] [[]])
 unit_mutant(kept_is_recalled state state/ledger/trust.cpp TrustOfNoForgottenRelease.*
   "a drive that was kept is looked for in the pool after Redis lost its record"
   [[certificate && certificate->returned() && known]] [[certificate && known]])

@@ -192,6 +192,41 @@ TEST_F(ReleaseUnseen, ThatWasNotMadeIsNotShownByADriveThatWasWrittenTo) {
   EXPECT_EQ(last().instance, first);
 }
 
+// Every worker's fence moves the generation of the provider, as a release would.
+TEST_F(ReleaseUnseen, ThatWasNotMadeIsNotShownByTheFencesOfWorkersThatDied) {
+  begin();
+  die_before_the_release();
+  const auto checks = world.placement.on_written;
+  for (int lives = 0; lives < 2; ++lives) {
+    world.placement.on_written = [this, checks](const Provider& provider) {
+      checks(provider);
+      die();
+    };
+    world.start_worker();
+    while (world.conductor != nullptr) world.pass(1);
+  }
+  world.placement.on_written = checks;
+  write_media(world.drive(), 0, 4711);
+  start_again();
+  EXPECT_EQ(triggers.count("released_unseen"), 0U);
+  EXPECT_TRUE(instances().empty());
+  EXPECT_EQ(last().instance, first);
+}
+
+TEST_F(ReleaseUnseen, IsNotFencedBeforeTheLedgerHasIt) {
+  begin();
+  die_before_the_release();
+  world.disk.full = true;
+  const std::int64_t before = world.provider().row.generation;
+  world.start_worker();
+  world.pass(kMinuteMs);
+  EXPECT_EQ(world.provider().row.generation, before);
+  EXPECT_EQ(world.record().stage, Stage::confirming);
+  world.disk.full = false;
+  world.pass(kHourMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
 TEST_F(ReleaseUnseen, ThatWasNotMadeIsNotShownByAnotherClientsWrite) {
   begin();
   die_before_the_release();

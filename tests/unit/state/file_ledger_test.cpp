@@ -148,6 +148,8 @@ TEST_F(FileLedgerTest, WhatAReleaseRestsOnIsKeptToTheByte) {
                                     R"({"position_bytes":4096})"};
   entry.certificate_pending = R"({"id":"x", "evidence" : {"quoted":"\""}})";
   entry.certificate_pending.insert(1, std::size_t{1000} * 1024, ' ');
+  entry.release_generation = 17;
+  entry.fence_generation = 18;
   {
     const auto ledger = open();
     EXPECT_TRUE(put(**ledger, 1, entry).ok());

@@ -255,6 +255,34 @@ TEST_F(TrustOfForgottenRelease, IsReadBack) {
   EXPECT_TRUE(release_asked_for(&line, recalled).has_value());
 }
 
+// It may have become another kind of device since its record was written, or ours at all.
+TEST_F(TrustOfForgottenRelease, IsOfTheKindThatTheLedgerKnows) {
+  record.type = "NIC";
+  EXPECT_TRUE(confirmed().is_drive());
+  EXPECT_FALSE(confirmed().by_steps);
+  line.by_steps = true;
+  EXPECT_TRUE(confirmed().by_steps);
+  EXPECT_EQ(confirmed().type, "NIC");
+  record.type = kTypeNvme;
+  EXPECT_FALSE(confirmed().is_drive());
+}
+
+TEST_F(TrustOfForgottenRelease, WasNotMadeWhereNothingButAFenceMovedItsProvider) {
+  const Record recalled = confirmed();
+  EXPECT_TRUE(shows_no_release(nullptr, recalled, 17));
+  EXPECT_TRUE(shows_no_release(&line, recalled, 17));
+  EXPECT_FALSE(shows_no_release(&line, recalled, 18));
+  line.fence_generation = 17;
+  EXPECT_TRUE(shows_no_release(&line, recalled, 18));
+  EXPECT_FALSE(shows_no_release(&line, recalled, 19)) << "made, and reserved again";
+  line.fence_generation = 18;
+  EXPECT_TRUE(shows_no_release(&line, recalled, 18));
+  EXPECT_TRUE(shows_no_release(&line, recalled, 19));
+  line.provider = "another";
+  EXPECT_FALSE(shows_no_release(&line, recalled, 19));
+  EXPECT_TRUE(shows_no_release(&line, recalled, 17));
+}
+
 struct TrustOfNoForgottenRelease : TrustOfForgottenRelease {
   void TearDown() override {
     EXPECT_EQ(confirmed().stage, Stage::verifying);
