@@ -90,10 +90,12 @@ TEST_F(OnOffer, WhatIsEnrolledIsNotOpenedBeforeItIsReserved) {
   world->tenancy_ends();
   world->kick({0});
   while (world->releases == 0) world->pass(10);
-  while (world->record().stage != Stage::available) world->pass(1);
+  world->pass(200);
+  ASSERT_EQ(world->record().stage, Stage::available);
   world->faults.put_lost_not = 1;
   world->command("enrol", world->slots.front().address);
-  world->pass(300);
+  while (world->record().stage == Stage::available) world->pass(1);
+  world->pass(200);
   ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
   ASSERT_EQ(reserved(), 0);
   world->faults.put_lost_not = 0;
