@@ -59,10 +59,6 @@ unit_mutant(fences_are_taken_for_releases conductor state/ledger/trust.cpp
   "the fence of a worker that died and a write of the host certify a release that was not made"
   [[  if (generation == record.release_generation) return true;]]
   [[  return generation == record.release_generation;]])
-unit_mutant(enrolled_by_an_old_look conductor handlers/conductor/device_orders.cpp
-  OnOffer.WhatIsEnrolled*
-  "a drive that is enrolled while it is on offer is opened before it is reserved"
-  [[        admissions_.provider_moved(address, *view);]] [[]])
 unit_mutant(still_drives_show_a_release conductor handlers/conductor/release.cpp
   ReleaseUnseen.IsNotCertifiedWhere*
   "another client's write to the provider certifies a release"

@@ -238,7 +238,7 @@ void World::check_released(Provider& provider) {
   releases += 1;
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
   slot->counts_anew = false;
-  slot->given = slot->reserved_by_hand = slot->like_a_hand = slot->clean_ordered = false;
+  slot->given = slot->reserved_by_hand = slot->like_a_hand = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -304,6 +304,10 @@ void World::check_saved(const Record& record) {
     }
   }
   if (!is_busy(record.stage)) slot.approved_by.clear();
+  // An operator's word is for one cleaning, which ends when its release is known.
+  const bool is_over = record.certificate_id != slot.certificate;
+  slot.certificate = record.certificate_id;
+  if (is_over || record.stage == Stage::allocated) slot.clean_ordered = false;
   if (record.stage == Stage::available) slot.unreserved_ms = 0;
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||

@@ -84,26 +84,6 @@ TEST_F(OnOffer, WhatATenantHadWhenItsProviderVanishedIsReservedWithinSeconds) {
   EXPECT_EQ(reserved(), 0);
 }
 
-// The last survey was before its release, and saw it reserved.
-TEST_F(OnOffer, WhatIsEnrolledIsNotOpenedBeforeItIsReserved) {
-  begin();
-  world->tenancy_ends();
-  world->kick({0});
-  while (world->releases == 0) world->pass(10);
-  world->pass(200);
-  ASSERT_EQ(world->record().stage, Stage::available);
-  world->faults.put_lost_not = 1;
-  world->command("enrol", world->slots.front().address);
-  while (world->record().stage == Stage::available) world->pass(1);
-  world->pass(200);
-  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
-  ASSERT_EQ(reserved(), 0);
-  world->faults.put_lost_not = 0;
-  world->pass(kHourMs);
-  EXPECT_EQ(world->record().stage, Stage::available);
-  EXPECT_EQ(world->releases, 2U);
-}
-
 // -------------------------------------------------------------------------------------------------
 // Given away.
 
