@@ -62,7 +62,8 @@ if [[ $terminal == yes && -z ${NO_COLOR+set} ]]; then
   bold=$'\e[1m' cyan=$'\e[1;36m' dim=$'\e[2m' off=$'\e[0m'
 fi
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+services_log=$(mktemp)
+trap 'rm -f "$log" "$services_log"' EXIT
 
 step() { printf '%s%2d%s  %s%-18s%s%s\n' "$cyan" "$1" "$off" "$bold" "$2" "$off" "$3"; }
 
@@ -75,7 +76,7 @@ finished() { [[ $terminal == no ]] || printf '\r\e[K'; }
 failed() {
   finished
   echo "demo.sh: $1; the end of its output:" >&2
-  tail -n 40 "$log" >&2
+  tail -n 40 "${2-$log}" >&2
   exit 1
 }
 
@@ -118,19 +119,23 @@ build() {
 
 printf '\n %sReclaim: a deleted instance'\''s drive is released clean%s\n\n' "$bold" "$off"
 
+installing=
 if [[ $install == yes ]]; then
   working 1 Packages "looking for what is missing"
   if [[ $(id -u) -ne 0 ]]; then
     # sudo may ask for a password, which would be invisible in a log.
     tests/setup/install_packages.sh "${groups[@]}" | tee "$log" || failed "installing failed"
   else
-    tests/setup/install_packages.sh "${groups[@]}" > "$log" 2>&1 || failed "installing failed"
+    # What the demo runs is installed while what it compiles is compiled.
+    tests/setup/install_packages.sh build > "$log" 2>&1 || failed "installing failed"
+    tests/setup/install_packages.sh "${groups[@]}" > "$services_log" 2>&1 &
+    installing=$!
   fi
   finished
   if grep -q 'nothing is missing' "$log"; then
-    step 1 Packages "nothing is missing"
+    step 1 Packages "nothing is missing${installing:+ for the build}"
   else
-    step 1 Packages "installed what was missing; no service was started"
+    step 1 Packages "installed what was missing${installing:+ for the build}; no service is started"
   fi
 else
   step 1 Packages "not checked (--no-install)"
@@ -150,7 +155,12 @@ build 2>&1 | counted 2 Build || failed "the build failed"
 finished
 version=$(build/test/reclaim --version | head -n 1)
 step 2 Build "$version, $((SECONDS - began)) s"
+if [[ -n $installing ]]; then
+  working 1 Packages "installing what the demo's services need"
+  wait "$installing" || failed "installing failed" "$services_log"
+  finished
+fi
 
-rm -f "$log"
+rm -f "$log" "$services_log"
 trap - EXIT
 RECLAIM_BUILD=build/test exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"
