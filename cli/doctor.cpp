@@ -241,10 +241,7 @@ void check_redis(Session& session, Chart& chart) {
                           : "connected; every master persists and does not evict");
   }
   if (report && !report->crowded.empty()) {
-    chart.warning(
-        "redis connections", report->crowded,
-        "raise maxclients in redis.conf, above two for each worker (CONFIG SET maxclients "
-        "takes it at once)");
+    chart.warning("redis connections", report->crowded, kRaiseMaxclients);
   }
   check_redis_functions(lua, chart);
   check_redis_tls(session.settings().redis, (*store)->state().tls, session.clock().now().wall,

@@ -42,6 +42,11 @@ struct DoctorRow {
 inline constexpr const char* kInUnit = "in the unit";
 inline constexpr const char* kOutsideUnit = "outside";
 
+// Where three quarters of Redis' connections are taken; for `reclaim status` too.
+inline constexpr const char* kRaiseMaxclients =
+    "raise maxclients in redis.conf, above two for each worker (CONFIG SET maxclients takes it at "
+    "once)";
+
 // Collects the lines; `remedy` only where something is wrong. All that are checked by this process
 // are checked `where`.
 class Chart final {

@@ -259,9 +259,9 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
                          std::int64_t silence_max_ms, std::size_t hosts_max) {
   FleetStatus out;
   out.hosts = hosts.size();
-  out.crowded = crowded("hosts", hosts.size(), hosts_max);
-  if (!out.crowded.empty()) {
-    out.crowded += ": raise [redis] hosts_max, and maxclients of Redis above twice that";
+  if (const std::string many = crowded("hosts", hosts.size(), hosts_max); !many.empty()) {
+    out.crowded.push_back(many +
+                          ": raise [redis] hosts_max, and maxclients of Redis above twice that");
   }
   std::set<std::string> told;
   for (const HostState& host : hosts) {
@@ -297,7 +297,7 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
 std::string render(const FleetStatus& status, std::size_t width) {
   Screen screen(width);
   screen.line(hosts_text(status), kIndent);
-  if (!status.crowded.empty()) screen.line(status.crowded, kIndent);
+  for (const std::string& line : status.crowded) screen.line(line, kIndent);
   screen.line(devices_text(status), kIndent);
   if (!status.attention.empty()) {
     screen.heading("Needs attention, the oldest first");

@@ -32,7 +32,7 @@ struct FleetStatus {
   };
 
   std::size_t hosts = 0;
-  std::string crowded = {};  // that they are nearly as many as may be, with the remedy; or empty
+  std::vector<std::string> crowded = {};  // what is nearly as much as may be, with the remedy
   std::size_t up = 0;
   std::size_t observing = 0;
   std::map<std::string, std::size_t> versions;  // of workers that are up

@@ -79,6 +79,16 @@ Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) 
   return hosts;
 }
 
+// Says nothing where a login may not read INFO: `reclaim doctor` says that.
+void tell_of_connections(Session& session, FleetStatus& status) {
+  const auto store = session.store();
+  if (!store) return;
+  const auto report = session.wait<PersistenceReport>(
+      [&](auto done) { (*store)->check_persistence(std::move(done)); });
+  if (!report || report->crowded.empty()) return;
+  status.crowded.push_back(fmt::format("{}: {}", report->crowded, kRaiseMaxclients));
+}
+
 Result<int> show(Session& session, const StatusOptions& options, Journals& journals,
                  std::ostream& out) {
   const auto fleet = read_fleet(session, &journals);
@@ -88,9 +98,10 @@ Result<int> show(Session& session, const StatusOptions& options, Journals& journ
                  "no worker has ever announced itself in this Redis: is [redis] url that of the "
                  "workers, and does one run? (systemctl enable --now reclaim)"};
   }
-  const FleetStatus status =
+  FleetStatus status =
       fleet_status(*fleet, session.clock().now().wall, worker_silence_max_ms(session.settings()),
                    session.settings().hosts_max);
+  tell_of_connections(session, status);
   if (options.view.format == Format::table && options.view.columns.empty()) {
     if (options.watch) out << "\x1b[H\x1b[2J";
     out << render(status, options.view.width) << std::flush;

@@ -520,6 +520,12 @@ class Observing(EndToEnd):
         self.assertEqual(code, 0, out)
         self.assertIn("1 hosts, 1 up (version 1 x ", out)
         self.assertIn("1 only observe", out)
+        self.assertNotIn("maxclients", out)
+        taken = int(made.services.redis("info", "clients").split("connected_clients:")[1].split()[0])
+        made.services.redis("config", "set", "maxclients", str(taken + 1))
+        out = made.worker.command("status")[1]
+        made.services.redis("config", "set", "maxclients", "10000")
+        self.assertRegex(out, r"connections of \d+: raise maxclients")
         self.assertEqual(door.written, [])
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assertEqual(made.host.digest(FIRST, SEED), before)

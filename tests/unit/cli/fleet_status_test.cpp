@@ -53,6 +53,9 @@ TEST(FleetStatus, SaysWhenThereAreNearlyAsManyHostsAsMayBe) {
   hosts.push_back(host("c6"));
   EXPECT_THAT(render(look(hosts), 0), HasSubstr("\n  6 hosts of 8: raise [redis] hosts_max, and "));
   EXPECT_TRUE(look(hosts).healthy());
+  FleetStatus status = look(hosts);
+  status.crowded.push_back("9 connections of 12: raise maxclients");
+  EXPECT_THAT(render(status, 0), HasSubstr("\n  9 connections of 12: raise maxclients\n"));
 }
 
 TEST(FleetStatus, AFleetThatIsWellNeedsNoAttention) {
