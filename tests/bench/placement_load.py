@@ -4,7 +4,9 @@
 Keystone, emulated drives) beside a script as Nova's sample for one-time-use devices is: a pass
 lists the providers that have the trait, reads the inventories and the allocations of each, and
 writes `reserved` of each that is burned and free, which it has cleaned elsewhere. Both in one run;
-what is counted are the lines of Placement's own log.
+what is counted are the lines of Placement's own log. Beside them, what a worker that is
+started again asks until its first survey is done, and Placement's processor time a request
+(without its database's).
 
     placement_load.py [DRIVES ...]      default 1 8 24
 """
@@ -47,6 +49,13 @@ class Host:
         return [(method, path) for method, path, _ in self.made.services.requests()
                 if any(each in path for each in self.ours)]
 
+    def processor_ms(self):
+        """Of Placement's process, ever."""
+        pid = self.made.services.openstack_pid("placement")
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+            user, system = file.read().rsplit(")", 1)[1].split()[11:13]
+        return 1000 * (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def idle(self):
         """Requests a survey, of the last ones in a row that all read as little."""
         def surveys():
@@ -59,6 +68,19 @@ class Host:
             last = surveys()[-SURVEYS:]
             return len(last) == SURVEYS and len(set(last)) == 1 and last
         return wait_until(at_rest, "%d surveys that ask for the same" % SURVEYS)[0]
+
+    def restart(self):
+        """Requests before those of the second survey."""
+        self.made.worker.stop()
+        before = len(self.made.services.requests())
+        self.made.worker.start()
+
+        def first():
+            paths = [path for _, path, _ in self.made.services.requests()[before:]]
+            listed = [place for place, path in enumerate(paths)
+                      if path.endswith("in_tree=" + self.root)]
+            return listed[1] if len(listed) > 1 else None
+        return wait_until(first, "a second survey")
 
     def storm(self):
         """Requests until all are back, the periodic surveys meanwhile included."""
@@ -100,11 +122,15 @@ def measure(count):
         script = Script(host)
         script_idle = script.one_pass()
         worker = host.made.worker
+        began, began_ms = len(host.made.services.requests()), host.processor_ms()
         worker.start()
         for address in host.tenants:
             worker.wait_field(address, "device_state", "allocated")
         idle = host.idle()
+        first = host.restart()
         storm = host.storm()
+        each_ms = ((host.processor_ms() - began_ms)
+                   / (len(host.made.services.requests()) - began))
         worker.stop()
         for address in host.tenants:  # burned and free once more, for the script
             host.made.services.reserve(host.made.providers[address], 1)
@@ -112,6 +138,8 @@ def measure(count):
     finally:
         test.run()
     per_minute = 60 / DEFAULT_S
+    print("%2d drives  first survey after a restart: reclaim %d; %.1f ms of Placement a request" %
+          (count, first, each_ms))
     print("%2d drives  idle, a minute: reclaim %3d, script %3d, ratio %.2f   "
           "%2d deleted at once: reclaim %3d (%.1f a cleaning), a pass of the script %3d" %
           (count, idle * per_minute, script_idle * per_minute, idle / script_idle,
