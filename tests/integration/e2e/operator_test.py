@@ -521,7 +521,8 @@ class Observing(EndToEnd):
         self.assertIn("1 hosts, 1 up (version 1 x ", out)
         self.assertIn("1 only observe", out)
         self.assertNotIn("maxclients", out)
-        taken = int(made.services.redis("info", "clients").split("connected_clients:")[1].split()[0])
+        said = made.services.redis("info", "clients")
+        taken = int(said.split("connected_clients:")[1].split()[0])
         made.services.redis("config", "set", "maxclients", str(taken + 1))
         out = made.worker.command("status")[1]
         made.services.redis("config", "set", "maxclients", "10000")
