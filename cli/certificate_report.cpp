@@ -132,8 +132,8 @@ class Summing final {
     // Either of the two may be his.
     const Whose known = std::min(may_be(from, missing.tenancy), may_be(to, missing.next));
     if (known == Whose::anothers) return;
-    take(missing, host, from.source == to.source ? "" : from.host(missing.tenancy),
-         known == Whose::asked_for);
+    take(missing, host, to.entry(missing.next).address,
+         from.source == to.source ? "" : from.host(missing.tenancy), known == Whose::asked_for);
   }
 
   PeriodReport report() && {
@@ -240,12 +240,12 @@ class Summing final {
   }
 
   // `moved_from`: the host that the drive may have come from; empty: it was not moved.
-  void take(const MissingErasure& missing, const std::string& host, const std::string& moved_from,
-            bool is_his) {
+  void take(const MissingErasure& missing, const std::string& host, const std::string& address,
+            const std::string& moved_from, bool is_his) {
     report_.unerased += 1;
     report_.left_out.unerased += is_his ? 0 : 1;
     report_.incidents.push_back(
-        {missing.next.sequence, missing.next.at, "unerased", "", missing.tenancy.drive,
+        {missing.next.sequence, missing.next.at, "unerased", address, missing.tenancy.drive,
          fmt::format("{}no erasure between the tenancy of entry {}{} ({}) and this one{}",
                      moved_from.empty() ? "" : "may be, of a drive with the same serial: ",
                      missing.tenancy.sequence, moved_from.empty() ? "" : " of host " + moved_from,

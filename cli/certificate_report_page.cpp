@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "cli/chart.h"
 #include "cli/fleet_status.h"
@@ -189,6 +191,16 @@ std::string wear(const PeriodReport& report) {
   return column_chart("Drives by endurance used", labels, {drives});
 }
 
+// The rows have the host first, which goes where the page's head names the only one.
+std::string list_of_hosts(const PeriodReport& report, std::vector<std::vector<std::string>> rows) {
+  std::set<std::string> hosts(report.hosts.begin(), report.hosts.end());
+  for (const Incident& it : report.incidents) hosts.insert(it.host);
+  if (hosts.size() < 2 && report.hosts.size() == hosts.size()) {
+    for (auto& row : rows) row.erase(row.begin());
+  }
+  return list(rows);
+}
+
 std::string devices(const PeriodReport& report) {
   std::vector<std::vector<std::string>> rows = {{"Host", "Address", "Model", "Serial number",
                                                  "Erasures", "Quarantines", "Last method", "Class",
@@ -205,20 +217,18 @@ std::string devices(const PeriodReport& report) {
                     it.erasures > 0 ? class_text(it.class_of_last) : std::string(),
                     it.bytes > 0 ? size_text(it.bytes) : std::string(), used});
   }
-  if (report.hosts.size() < 2) {  // the page's head names it
-    for (auto& row : rows) row.erase(row.begin());
-  }
-  return list(rows);
+  return list_of_hosts(report, std::move(rows));
 }
 
 std::string incidents(const PeriodReport& report) {
   std::vector<std::vector<std::string>> rows = {
-      {"Entry", "At (UTC)", "What", "Address", "Serial number", "Detail"}};
+      {"Host", "Entry", "At (UTC)", "What", "Address", "Serial number", "Detail"}};
   for (const Incident& it : report.incidents) {
-    rows.push_back({std::to_string(it.sequence), minute_text(it.at), it.event, it.address,
+    rows.push_back({it.host, std::to_string(it.sequence), minute_text(it.at), it.event, it.address,
                     it.serial, it.detail});
   }
-  return rows.size() < 2 ? std::string("<p>None in the journal.</p>\n") : list(rows);
+  return rows.size() < 2 ? std::string("<p>None in the journal.</p>\n")
+                         : list_of_hosts(report, std::move(rows));
 }
 
 // Lists each erasure of a tenant, if the report is of one.

@@ -214,6 +214,25 @@ TEST(Report, AnUnerasedTenancyIsOfWhomAnyEntryOfItNames) {
   }
 }
 
+TEST(Report, AnUnerasedTenancyTellsHostAndAddress) {
+  using enum AuditEvent;
+  PeriodReport report = report_on(
+      {"", {told(1, tenancy_seen, "I", ""), told(3, tenancy_seen, "J", "")}}, {november()});
+  const Table table = incident_table(report);
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows[0][3], Cell("0000:c1:00.0"));
+  EXPECT_EQ(table.rows[0][6], Cell("c1"));
+  EXPECT_THAT(certificate_report_page(report, "/c"),
+              AllOf(HasSubstr("host c1<"), HasSubstr("<td>0000:c1:00.0</td>"),
+                    Not(HasSubstr("<td>c1</td>"))));
+  report.hosts.emplace_back("c2");
+  EXPECT_THAT(certificate_report_page(report, "/c"), HasSubstr("<th>Host</th>"));
+  EXPECT_THAT(certificate_report_page(report, "/c"), HasSubstr("<td>c1</td>"));
+  // The head names none: no entry of the period is of the project asked for.
+  report.hosts.clear();
+  EXPECT_THAT(certificate_report_page(report, "/c"), HasSubstr("<td>c1</td>"));
+}
+
 TEST(Report, AnUnerasedTenancyOfNobodyMayBeAnybodys) {
   using enum AuditEvent;
   const Handover nobody{"nobody", {told(1, tenancy_seen, "I", ""), told(3, tenancy_seen, "J", "")}};
