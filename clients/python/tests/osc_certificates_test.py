@@ -36,7 +36,8 @@ class Certificates(Case):
         cloud = self.cloud({"GET /v2/certificates": json.dumps({"certificates": [ROW]})})
         rows = json.loads(run(certificates.ListCertificates, cloud, "--host", "compute-1",
                               "--device", UUID, "--serial", "S1", "-f", "json").out)
-        self.assertEqual([(row["id"], row["serial"]) for row in rows], [(ID, "S1")])
+        self.assertEqual([(row["id"], row["serial"], row["instance"]) for row in rows],
+                         [(ID, "S1", "")])
         (_, path, version, _), = cloud.asked
         self.assertEqual(sorted(path.partition("?")[2].split("&")), sorted([
             "hostname=compute-1", "device_uuid=" + UUID, "serial=S1"]))

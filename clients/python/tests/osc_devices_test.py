@@ -50,6 +50,14 @@ class List(Case):
         self.assertIn('"last_error"', table)
         self.assertIn("nvme.sanitize_crypto", run(ListDevices, cloud, "--long").out)
 
+    def test_2_7_tells_how_worn_a_drive_is(self):
+        worn = json.dumps({**json.loads(newest("device-2.5.json")),
+                           "percentage_used": 96, "available_spare": 8})
+        cloud = self.cloud({"GET /v2/devices": json.dumps({"devices": [json.loads(worn)]}),
+                            "GET /v2/devices/" + UUID: worn}, highest="2.7")
+        for row in (self.rows(ListDevices, cloud, "--long")[0], self.rows(ShowDevice, cloud, UUID)):
+            self.assertEqual((row["percentage_used"], row["available_spare"]), (96, 8))
+
     def test_nothing_moves_the_cursor(self):
         document = json.loads(newest("devices-2.5.json"))
         for device in document["devices"]:

@@ -16,7 +16,7 @@ from reclaim_openstack.osc import base, cloud
 from reclaim_openstack.sdk import certificate as sdk_certificate
 
 VERSION = "2.6"
-SHORT = ("id", "hostname", "address", "serial", "method", "released_at")
+SHORT = ("id", "hostname", "address", "serial", "instance", "method", "released_at")
 LONG = ("id", "sequence", "hostname", "address", "device_uuid", "model", "serial", "instance",
         "method", "sanitization_class", "released_at")
 LOG = logging.getLogger(__name__)

@@ -25,8 +25,9 @@ SHORT = (("uuid", "2.0"), ("type", "2.0"), ("vendor", "2.0"), ("hostname", "2.0"
 LONG = (("created_at", "2.0"), ("updated_at", "2.0"), ("uuid", "2.0"), ("type", "2.0"),
         ("vendor", "2.0"), ("model", "2.0"), ("hostname", "2.0"), ("std_board_info", "2.0"),
         ("vendor_board_info", "2.0"), ("status", "2.3"), ("device_state", "2.5"), ("held", "2.6"),
-        ("clean_step", "2.6"), ("progress", "2.6"), ("tags", "2.6"), ("waiting_for", "2.6"),
-        ("last_error", "2.6"), ("cyborg_uuid", "2.6"))
+        ("clean_step", "2.6"), ("progress", "2.6"), ("tags", "2.6"), ("percentage_used", "2.7"),
+        ("available_spare", "2.7"), ("waiting_for", "2.6"), ("last_error", "2.6"),
+        ("cyborg_uuid", "2.6"))
 FORMATTED = {"clean_step": StepColumn, "tags": format_columns.ListColumn}
 
 

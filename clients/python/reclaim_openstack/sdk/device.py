@@ -1,4 +1,4 @@
-"""A device of Reclaim's device API, with what microversions 2.3 to 2.6 added to Cyborg's."""
+"""A device of Reclaim's device API, with what microversions 2.3 to 2.7 added to Cyborg's."""
 from keystoneauth1 import discover
 from openstack import exceptions, resource, utils
 
@@ -45,6 +45,9 @@ class Device(resource.Resource):
     #: Of that step, in percent.
     progress = resource.Body("progress", type=float)
     tags = resource.Body("tags", type=list)
+    #: How worn the drive was at its last cleaning, in percent. From 2.7 on.
+    percentage_used = resource.Body("percentage_used", type=int)
+    available_spare = resource.Body("available_spare", type=int)
     #: Why it is not cleaned yet, and the last failure with its remedy. Absent where the caller may
     #: not read the cleaning.
     waiting_for = resource.Body("waiting_for")
