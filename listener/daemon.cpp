@@ -254,10 +254,7 @@ Status Daemon::build_listeners() {
     rpc_ = std::move(rpc).value();
   }
   metrics_keeper_ = std::make_unique<MetricsKeeper>(
-      loop_,
-      MetricsKeeperOptions{host_, kVersion, settings_.conductor.observes(),
-                           settings_.metrics_textfile},
-      metrics_, *store_, clock_, log_);
+      loop_, MetricsKeeperOptions{host_, settings_.metrics_textfile}, metrics_, *store_, log_);
   if (!settings_.agent_door.socket.empty()) {
     auto door = AgentDoorServer::create(loop_, settings_,
                                         {*conductor_, *store_, *providers_, clock_, log_});
@@ -455,7 +452,8 @@ MetricsKeeper::Snapshot Daemon::metrics_now() const {
            .reserved_in_cleaning = done.reserved_in_cleaning,
            .redis_server_ends_at = redis.ends_at,
            .redis_client_ends_at = redis.own_ends_at},
-          conductor_->records()};
+          conductor_->records(),
+          conductor_->host_info()};
 }
 
 // The loop must never wait: how late a timer fires says whether it did.

@@ -44,13 +44,8 @@ Status replace(const std::string& path, const std::string& text) {
 }  // namespace
 
 MetricsKeeper::MetricsKeeper(uv_loop_t* loop, MetricsKeeperOptions options, WorkerMetrics& metrics,
-                             MetricsTexts& texts, const Clock& clock, Logger& log)
-    : options_(std::move(options)),
-      metrics_(metrics),
-      texts_(texts),
-      clock_(clock),
-      log_(log),
-      timer_(loop) {}
+                             MetricsTexts& texts, Logger& log)
+    : options_(std::move(options)), metrics_(metrics), texts_(texts), log_(log), timer_(loop) {}
 
 void MetricsKeeper::start(std::function<Snapshot()> look) {
   look_ = std::move(look);
@@ -59,7 +54,7 @@ void MetricsKeeper::start(std::function<Snapshot()> look) {
 
 void MetricsKeeper::stop() {
   timer_.stop();
-  if (!options_.textfile.empty() && look_) write(page(look_().records, true, {}));
+  if (!options_.textfile.empty() && look_) write(page(look_(), true, {}));
 }
 
 void MetricsKeeper::keep() {
@@ -70,7 +65,7 @@ void MetricsKeeper::keep() {
     // The next ones have what is lost while Redis is away.
     texts_.save_metrics(options_.host, samples, [](const Result<Ok>& /*saved*/) {});
   }
-  if (!options_.textfile.empty()) write(page(now.records, false, std::move(samples)));
+  if (!options_.textfile.empty()) write(page(now, false, std::move(samples)));
 }
 
 // True if more has changed than a survey and its requests, which an idle worker makes each minute.
@@ -85,25 +80,19 @@ bool MetricsKeeper::is_news(const Snapshot& now) {
   return !same;
 }
 
-std::string MetricsKeeper::page(const std::vector<Record>& records, bool stopped,
-                                std::string samples) const {
-  const WallMs now = clock_.now().wall;
-  HostInfo info;
-  info.host = options_.host;
-  info.heartbeat_at = now;
-  info.version = options_.version;
-  info.observes = options_.observes;
+std::string MetricsKeeper::page(const Snapshot& now, bool stopped, std::string samples) const {
+  HostInfo info = now.host;
   info.stopped = stopped;
   std::vector<api::Device> devices;
-  devices.reserve(records.size());
-  for (const Record& record : records) devices.push_back(api::device_of(record));
+  devices.reserve(now.records.size());
+  for (const Record& record : now.records) devices.push_back(api::device_of(record));
   api::MetricsPage made(
       {{info},
        std::make_shared<const api::Devices>(api::Devices{
            {std::make_shared<const std::vector<api::Device>>(std::move(devices))}, {}}),
        std::make_shared<const api::WorkerTexts>(
            api::WorkerTexts{{options_.host, std::move(samples)}})},
-      now, 1, false);
+      info.heartbeat_at, 1, false);
   while (made.go_on()) {
   }
   return made.take();

@@ -13,17 +13,15 @@
 #include <vector>
 
 #include "handlers/metrics/worker_metrics.h"
-#include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
 #include "state/device/metrics_texts.h"
+#include "state/device/store.h"
 
 namespace reclaim::listener {
 
 struct MetricsKeeperOptions {
   std::string host;
-  std::string version;
-  bool observes = false;
   std::string textfile;  // empty: none
 };
 
@@ -32,11 +30,12 @@ class MetricsKeeper final {
   struct Snapshot {
     WorkerTotals totals;
     std::vector<Record> records;
+    HostInfo host;
   };
 
   // All of these outlive it.
   MetricsKeeper(uv_loop_t* loop, MetricsKeeperOptions options, WorkerMetrics& metrics,
-                MetricsTexts& texts, const Clock& clock, Logger& log);
+                MetricsTexts& texts, Logger& log);
 
   void start(std::function<Snapshot()> look);
   // The file says that the worker was stopped, and nothing more of what it measured.
@@ -45,14 +44,12 @@ class MetricsKeeper final {
  private:
   void keep();
   [[nodiscard]] bool is_news(const Snapshot& now);
-  [[nodiscard]] std::string page(const std::vector<Record>& records, bool stopped,
-                                 std::string samples) const;
+  [[nodiscard]] std::string page(const Snapshot& now, bool stopped, std::string samples) const;
   void write(const std::string& text);
 
   MetricsKeeperOptions options_;
   WorkerMetrics& metrics_;
   MetricsTexts& texts_;
-  const Clock& clock_;
   Logger& log_;
   std::function<Snapshot()> look_;
   uv::Timer timer_;

@@ -99,6 +99,8 @@ class Conductor final {
     unread_queues_ = std::move(unread);
     unread_since_ = since;
   }
+  // The host as its heartbeat tells of it.
+  [[nodiscard]] HostInfo host_info() const;
   // A survey soon, as for a kick.
   void look_soon() { want_survey(0); }
   // The last survey went through; empty reason, or why not.
@@ -115,7 +117,6 @@ class Conductor final {
   void end_quarantine(const PciAddress& address, const Record* found);
   void look_afresh(const PciAddress& address);
   [[nodiscard]] bool is_settled(const Device& device) const;
-  [[nodiscard]] HostInfo host_info() const;
   void not_ours(const Error& error);
   void run_survey(bool periodic);
   void look_around();

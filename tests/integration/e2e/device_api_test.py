@@ -761,6 +761,12 @@ class Metrics(DeviceApi):
         self.assert_good(text())
         self.assertIn("reclaim_loop_lag_seconds_bucket", text())
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o644)
+        self.assertNotIn("reclaim_host_paused_until_timestamp_seconds{", text())
+        code, _, err = made.worker.command("host", "pause", made.name, "--until", "8h",
+                                           "--reason", "power work")
+        self.assertEqual(code, 0, err)
+        wait_until(lambda: 'reclaim_host_paused_until_timestamp_seconds{host="%s"} ' % made.name
+                   in text(), "the file has the pause")
         self.assertEqual(made.worker.stop(), 0)
         self.assertIn('reclaim_worker_up{host="%s"} 0' % made.name, text())
         self.assertNotIn("reclaim_surveys_total", text())
