@@ -1,16 +1,21 @@
 #!/usr/bin/python3
 """The manual pages: groff warns of nothing, each names what exists, and every command and every
-option that the binary's --help knows is in one of them.
+option that the binary's --help knows is in one of them; and --help fits the terminal.
 
 usage: manual_test.py BINARY FOLDER_OF_PAGES
 """
 
+import fcntl
 import glob
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
+COLUMNS = 80
 COMMAND = re.compile(r"^  (\S+)(?:\s|$)")
 OPTION = re.compile(r"--[a-z][a-z-]+")
 PAGE = re.compile(r"\b(reclaim[\w.-]*)\((\d)\)")
@@ -38,6 +43,34 @@ def help_of(binary, command):
         elif section.startswith("Options"):
             options |= set(OPTION.findall(line.split("   ")[0]))
     return commands, options
+
+
+def on_terminal(*words):
+    """What the command writes on a terminal of COLUMNS."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    with subprocess.Popen(words, stdout=its):
+        os.close(its)
+        text = b""
+        try:
+            while piece := os.read(ours, 65536):
+                text += piece
+        except OSError:  # the end, on Linux
+            pass
+    os.close(ours)
+    return text.decode().replace("\r\n", "\n")
+
+
+def look_at_help(binary):
+    for command in ("", *(command for command, _ in walk(binary))):
+        words = [binary, *command.split(), "--help"]
+        text = on_terminal(*words)
+        for line in text.splitlines():
+            if len(line) > COLUMNS:
+                yield f"`reclaim {command} --help` has a line that is too long: {line}"
+        whole = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
+        if "".join(text.split()) != "".join(whole.split()):
+            yield f"`reclaim {command} --help` says something else on a terminal"
 
 
 def walk(binary, command=()):
@@ -79,7 +112,7 @@ def main():
     binary, folder = sys.argv[1:]
     paths = sorted(glob.glob(os.path.join(folder, "reclaim*.[1-8]")))
     pages = {path: render(path) for path in paths}
-    complaints = [*look_at_pages(pages), *look_at_commands(binary, pages)]
+    complaints = [*look_at_pages(pages), *look_at_commands(binary, pages), *look_at_help(binary)]
     for complaint in complaints:
         print(f"manual: {complaint}")
     print(f"manual: {len(pages)} pages, {len(list(walk(binary)))} commands")
