@@ -21,8 +21,10 @@ _reclaim_devices() {
   typed=${typed:0:${COMP_POINT-0}}
   typed=${typed##* }
   [[ ${COMP_WORDBREAKS-} == *:* && $typed == *:* ]] && kept=${typed%:*}:
-  mapfile -t COMPREPLY < <(compgen -W "$(reclaim device list "$@" -f value -c Address -c Serial \
-    2>/dev/null)" -- "${typed:-$current}")
+  local words kernel=''
+  words=$(reclaim device list "$@" -f value -c Address -c Serial 2>/dev/null)
+  [[ $# -gt 0 ]] || kernel=$(command ls /sys/class/nvme 2>/dev/null)
+  mapfile -t COMPREPLY < <(compgen -W "$words $kernel" -- "${typed:-$current}")
   COMPREPLY=("${COMPREPLY[@]#"$kept"}")
 }
 
@@ -54,6 +56,9 @@ _reclaim() {
   fi
   if [[ $words == *DEVICES ]]; then
     _reclaim_devices "${host[@]}"
+  elif [[ $words == *HOSTS ]]; then
+    words=$(reclaim host list -f value -c Host 2>/dev/null)
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
   elif [[ $words == *FILES ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -100,6 +105,12 @@ bool names_a_device(const CLI::Option& positional) {
   return positional.get_name().find("DEVICE") != std::string::npos;
 }
 
+// As an argument, or as the value of --host.
+bool names_a_host(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  return name == "HOST" || name == "--host";
+}
+
 // Every option may follow its command, and the program's own ones every command but --version.
 Options options_of(const CLI::App& app, const CLI::App& command, bool positional) {
   Options found;
@@ -142,6 +153,7 @@ std::string bash_row(const CLI::App& app, const CLI::App& command, const std::st
   for (const CLI::Option* option : options_of(app, command, true)) {
     if (names_a_file(*option)) positional.emplace_back("FILES");
     if (names_a_device(*option)) positional.emplace_back("DEVICES");
+    if (names_a_host(*option)) positional.emplace_back("HOSTS");
   }
   return fmt::format(
       "    '{}')\n      commands='{}'\n      options='{}'\n      valued='{}'\n"
@@ -155,7 +167,8 @@ std::string bash_script(const CLI::App& app) {
   walk(app, "", [&](const CLI::App& command, const std::string& words) {
     table += bash_row(app, command, words);
     for (const CLI::Option* option : options_of(app, command, false)) {
-      const std::vector<std::string> known = choices_of(*option);
+      const std::vector<std::string> known =
+          names_a_host(*option) ? std::vector<std::string>{"HOSTS"} : choices_of(*option);
       if (known.empty()) continue;
       for (const std::string& name : names_of(*option)) {
         choices += fmt::format("    '{} {}') echo '{}' ;;\n", words, name, with_blanks(known));
@@ -187,6 +200,7 @@ std::string zsh_value(const CLI::Option& option, bool file) {
   const std::vector<std::string> choices = choices_of(option);
   if (!choices.empty()) return fmt::format("({})", with_blanks(choices));
   if (names_a_device(option)) return "_reclaim_devices";
+  if (names_a_host(option)) return "_reclaim_hosts";
   return file ? "_files" : " ";
 }
 
@@ -221,7 +235,8 @@ std::string zsh_script(const CLI::App& app) {
   std::string out = "#compdef reclaim\n# Made by `reclaim completion zsh`.\n";
   out +=
       "\n_reclaim_devices() {\n  compadd -- $(reclaim device list -f value -c Address -c Serial "
-      "2>/dev/null)\n}\n";
+      "2>/dev/null) $(command ls /sys/class/nvme 2>/dev/null)\n}\n"
+      "\n_reclaim_hosts() {\n  compadd -- $(reclaim host list -f value -c Host 2>/dev/null)\n}\n";
   walk(app, "", [&](const CLI::App& command, const std::string& words) {
     out += fmt::format("\n{}() {{\n", zsh_function(words));
     const std::vector<const CLI::App*> below = commands_of(command);

@@ -30,6 +30,11 @@ CASES = (
     (["device", "show", "0000:c"], ["c1:00.0", "c2:00.0"]),
     (["device", "clean", "--yes", "S5"], ["S5X1"]),
     (["device", "abort", "--host", "compute-2", "0000"], ["0000:c9:00.0"]),
+    (["device", "show", "nv"], ["nvme0", "nvme1"]),
+    (["device", "show", "--host", "compute-2", "nv"], []),
+    (["host", "pause", "comp"], ["compute-1", "compute-2"]),
+    (["device", "list", "--host", "compute-2"], ["compute-2"]),
+    (["watch", "--host", "=", "comp"], ["compute-1", "compute-2"]),
     (["nothing", "--vers"], ["--version"]),
     (["serve", "--vers"], []),
     (["comp"], []),
@@ -38,12 +43,19 @@ CASES = (
 ASK = 'source "$0"; COMP_LINE="reclaim $*"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(reclaim "$@"); ' \
       'COMP_CWORD=$#; COMP_WORDS[COMP_CWORD]=${COMP_WORDS[COMP_CWORD]##*:}; _reclaim; ' \
       'printf "%s\\n" "${COMPREPLY[@]}"'
-# Stands for the program where devices are asked for.
-DEVICES = """#!/bin/sh
+# Stands for the program where hosts and devices are asked for.
+PROGRAM = """#!/bin/sh
 case "$*" in
+"host list"*) printf '%s\\n' compute-1 compute-2 ;;
 *compute-2*) echo 0000:c9:00.0 S5X9 ;;
 *) echo 0000:c1:00.0 S5X1; echo 0000:c2:00.0 PHX2 ;;
 esac
+"""
+
+
+# Stands for the host's own: its kernel has two drives.
+LS = """#!/bin/sh
+[ "$*" = /sys/class/nvme ] && printf '%s\\n' nvme0 nvme1
 """
 
 
@@ -57,9 +69,10 @@ def complete(script, words, folder):
 def look_at_bash(binary, script, folder):
     with open(os.path.join(folder, "sample.conf"), "w", encoding="utf-8"):
         pass
-    with open(os.path.join(folder, "reclaim"), "w", encoding="utf-8") as file:
-        file.write(DEVICES)
-    os.chmod(file.name, 0o755)
+    for name, text in (("reclaim", PROGRAM), ("ls", LS)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(file.name, 0o755)
     for words, expected in CASES:
         offered, errors = complete(script, words, folder)
         if offered != expected or errors:
