@@ -1,6 +1,7 @@
 #include "cli/format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <type_traits>
 
 #include "cli/fit.h"
+#include "config/oslo/options.h"
 #include "state/base/check.h"
 #include "state/base/enum_names.h"
 #include "state/base/text.h"
@@ -333,11 +335,10 @@ Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
   for (const std::string& name : wanted) {
     const auto same = [&](const std::string& column) { return lower(name) == lower(column); };
     if (std::any_of(columns.begin(), columns.end(), same)) continue;
-    std::string known;
-    for (const std::string& column : columns) {
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", column);
-    }
-    return Error{Errc::invalid, fmt::format("no column '{}', there are: {}", name, known)};
+    const auto meant = config::did_you_mean(name, columns);
+    return Error{Errc::invalid,
+                 fmt::format("no column '{}', there are: {}{}", name, fmt::join(columns, ", "),
+                             meant ? fmt::format("; did you mean '{}'?", *meant) : "")};
   }
   return chosen;
 }

@@ -28,7 +28,7 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
     add_format(command, line, {"table", "json", "yaml", "csv", "value", "html"});
   } else if (name == "report") {
     command->add_option("-f,--format", line.format, "How to print")
-        ->check(CLI::IsMember({"table", "json", "csv", "html"}))
+        ->check(one_of({"table", "json", "csv", "html"}))
         ->default_str("table");
   } else if (name != "head") {
     add_list_format(command, line);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/complain.h"
+#include "config/oslo/options.h"
 #include "state/base/spdlog_logger.h"
 
 namespace reclaim::listener {
@@ -48,6 +49,18 @@ void refuse_empty(CLI::App* command) {
   for (CLI::App* each : command->get_subcommands(nullptr)) refuse_empty(each);
 }
 
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const CLI::Validator member = CLI::IsMember(words);
+  CLI::Validator choice = member;
+  choice.operation([member, words](std::string& value) {
+    std::string why = member(value);
+    const auto meant = config::did_you_mean(value, words);
+    if (!why.empty() && meant) why += "; did you mean '" + *meant + "'?";
+    return why;
+  });
+  return choice;
+}
+
 void repeatable(CLI::Option* option) {
   option->expected(1)->allow_extra_args(false)->multi_option_policy(
       CLI::MultiOptionPolicy::TakeAll);
@@ -61,7 +74,7 @@ void add_labels(CLI::App* command, std::vector<std::string>& labels) {
 
 void add_format(CLI::App* command, CommandLine& line, const std::vector<std::string>& formats) {
   command->add_option("-f,--format", line.format, "How to print")
-      ->check(CLI::IsMember(formats))
+      ->check(one_of(formats))
       ->default_str("table");
   repeatable(
       command->add_option("-c,--column", line.columns, "Print this column only; may be repeated"));

@@ -40,6 +40,8 @@ int complain(const Error& error);
 // Refuses empty values in the command and all below it. An empty value, as of a shell's variable
 // that is not set, would pass for an option not given.
 void refuse_empty(CLI::App* command);
+// Accepts one of these words; of a slip of the pen it names the word that may be meant.
+[[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 // Lets the option take one value each time that it is given.
 void repeatable(CLI::Option* option);
 // Adds --label, which goes with --all-hosts or takes its place.

@@ -8,8 +8,8 @@ namespace {
 
 constexpr const char* kDeviceHelp = "PCI address, nvmeN, UUID or serial number";
 
-CLI::IsMember a_state() {
-  return CLI::IsMember({"available", "allocated", "pending_cleaning", "cleaning", "error"});
+CLI::Validator a_state() {
+  return one_of({"available", "allocated", "pending_cleaning", "cleaning", "error"});
 }
 
 void add_device_list(CLI::App* device, CommandLine& line) {
@@ -85,8 +85,7 @@ void add_device_command(CLI::App* device, CommandLine& line, OrderKind order,
   if (order == OrderKind::retire) {
     command->add_option("--as", options->purpose, "What becomes of the drive")
         ->required()
-        ->check(CLI::IsMember(
-            std::vector<std::string>(kRetirePurposes.begin(), kRetirePurposes.end())));
+        ->check(one_of(std::vector<std::string>(kRetirePurposes.begin(), kRetirePurposes.end())));
   }
   if (order == OrderKind::disown || order == OrderKind::retire) {
     command->add_option("--reason", options->reason, "Why, for the journal and the audit")
@@ -104,7 +103,7 @@ void add_device_set(CLI::App* device, CommandLine& line) {
   CLI::Option* on_off =
       set->add_option("--maintenance", *maintenance,
                       "on: out of the pool and left alone; off: given back, or cleaned first")
-          ->check(CLI::IsMember({"on", "off"}));
+          ->check(one_of({"on", "off"}));
   set->add_flag("--enrol", *enrol, "Accept the drive that is there now, though its serial changed")
       ->excludes(on_off);
   set->add_option("--serial", options->serial,

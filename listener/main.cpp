@@ -110,7 +110,7 @@ void add_qualify(CLI::App& app, CommandLine& line) {
   CLI::Option* report = qualify->add_option(
       "--report", options->report, "Write the report to this file name with .txt, .json and .html");
   qualify->add_option("-f,--format", options->format, "How to print the report")
-      ->check(CLI::IsMember({"text", "json", "html"}))
+      ->check(one_of({"text", "json", "html"}))
       ->default_str("text")
       ->excludes(report);
   qualify->callback([&line, options] {
@@ -166,7 +166,7 @@ void add_explain(CLI::App& app, CommandLine& line) {
   explain->add_option("FILE", options->files,
                       "Files of message bodies; '-' or none: standard input");
   explain->add_option("-f,--format", line.format, "How to print")
-      ->check(CLI::IsMember({"json", "table"}))
+      ->check(one_of({"json", "table"}))
       ->default_str("json");
   explain->callback([&line, options] {
     options->table = line.format == "table";
@@ -230,13 +230,13 @@ void add_upgrade(CLI::App& app, CommandLine& line) {
 void add_machine(CLI::App& app, CommandLine& line) {
   CLI::App* machine = app.add_subcommand("machine", "Print the life of a device: the state table");
   machine->add_option("-f,--format", line.format, "How to print")
-      ->check(CLI::IsMember({"text", "markdown", "dot"}))
+      ->check(one_of({"text", "markdown", "dot"}))
       ->default_str("text");
   const auto view = std::make_shared<std::string>("all");
   machine
       ->add_option("--view", *view,
                    "With -f dot: main (the way of a device, where it waits, error), or all")
-      ->check(CLI::IsMember({"main", "all"}))
+      ->check(one_of({"main", "all"}))
       ->default_str("all");
   machine->callback([&line, view] {
     if (*view == "main") {
