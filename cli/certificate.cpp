@@ -337,6 +337,7 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
+  if (listing->files.empty()) err << "nothing has happened here yet\n";
   return exit_code;
 }
 

@@ -102,7 +102,7 @@ int run_fleet_certificates(Session& session, const CertificateOptions& options, 
   const auto text = format_list(fleet.shown, options.view);
   if (!text.ok()) return complain(err, text.error());
   out << *text;
-  say_selected(*selection, fleet.shown.rows.empty(), fleet.left_out, err);
+  say_selected(options, fleet.shown.rows.empty(), fleet.left_out, err);
   err << "the last certificate of each device, as Redis has it, unverified, and no earlier one; "
          "the chain is on each host: `reclaim certificate list` and `verify` there, or here over "
          "a mirror (--folder)\n";

@@ -93,7 +93,7 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   const auto text = format_list(listed.table, options.view);
   if (!text.ok()) return complain(err, text.error());
   out << *text;
-  say_selected(*selection, listed.table.rows.empty(), listed.left_out, err);
+  say_selected(options, listed.table.rows.empty(), listed.left_out, err);
   if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
   return listed.good ? 0 : 1;
 }

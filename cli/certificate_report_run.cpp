@@ -192,7 +192,7 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   const auto text = printed(report, options, folder, {settings.organization, settings.signatory});
   if (!text.ok()) return complain(err, text.error());
   out << *text;
-  say_selected(*selection, report.erasures == 0, report.left_out, err);
+  say_selected(options, report.erasures == 0, report.left_out, err);
   if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
   for (const std::string& each : sources->unreadable) err << "reclaim: " << visible(each) << '\n';
   if (sources->empty() && must_have_entry(options)) {

@@ -130,23 +130,27 @@ std::vector<std::string> remarks(const LeftOut& left_out) {
   return said;
 }
 
-void say_selected(const Selection& selection, bool found_none, const LeftOut& left_out,
+void say_selected(const CertificateOptions& options, bool found_none, const LeftOut& left_out,
                   std::ostream& err) {
   for (const std::string& said : remarks(left_out)) err << said << '\n';
   if (!found_none) return;
-  if (!selection.host.empty()) {
-    err << fmt::format("no erasure here is of the host '{}': --all-hosts reads those of others\n",
-                       printable_excerpt(selection.host));
+  if (options.host.empty() && options.project.empty() && options.instance.empty()) {
+    const bool period = !options.from.empty() || !options.to.empty();
+    err << (period ? "no erasure here is of that time\n" : "there is no certificate here yet\n");
   }
-  if (!selection.project.empty()) {
+  if (!options.host.empty()) {
+    err << fmt::format("no erasure here is of the host '{}'{}\n", printable_excerpt(options.host),
+                       options.all_hosts ? "" : ": --all-hosts reads those of others");
+  }
+  if (!options.project.empty()) {
     err << fmt::format(
         "no erasure here is of the project '{}': certificates have a project's id, which "
         "`openstack project show NAME -f value -c id` prints\n",
-        printable_excerpt(selection.project));
+        printable_excerpt(options.project));
   }
-  if (!selection.instance.empty()) {
+  if (!options.instance.empty()) {
     err << fmt::format("no erasure here is of the instance '{}': certificates have its UUID\n",
-                       printable_excerpt(selection.instance));
+                       printable_excerpt(options.instance));
   }
 }
 

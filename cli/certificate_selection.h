@@ -54,7 +54,7 @@ struct LeftOut {
 // A sentence for each kind of them.
 [[nodiscard]] std::vector<std::string> remarks(const LeftOut& left_out);
 // Writes the remarks to a command's `err`, and where nothing was found, that an id is needed.
-void say_selected(const Selection& selection, bool found_none, const LeftOut& left_out,
+void say_selected(const CertificateOptions& options, bool found_none, const LeftOut& left_out,
                   std::ostream& err);
 
 }  // namespace reclaim::cli

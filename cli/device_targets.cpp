@@ -48,6 +48,9 @@ Result<std::vector<std::string>> chosen_hosts(Session& session,
   if (!labels.empty() && !hosts.empty()) {
     return Error{Errc::invalid, "either hosts are named or --label chooses them, not both"};
   }
+  if (all_hosts && !hosts.empty()) {
+    return Error{Errc::invalid, "either hosts are named or --all-hosts means each, not both"};
+  }
   if (!all_hosts && labels.empty() && hosts.empty()) {
     return std::vector<std::string>{session.settings().host};
   }

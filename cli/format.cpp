@@ -263,7 +263,7 @@ void narrow(Grid& grid, std::size_t widest) {
 }
 
 // PrettyTable as cliff sets it up: numbers to the right (by the first row's types), all else to the
-// left; nothing but a line break for a table without rows.
+// left.
 std::string draw(const Table& table, const Grid& grid, bool align_numbers, bool color) {
   const std::size_t count = table.columns.size();
   std::string rule = "+";
@@ -300,10 +300,11 @@ void drop_column(Table& table, std::size_t column) {
   for (auto& row : table.rows) row.erase(row.begin() + at);
 }
 
-// `width` 0: as wide as it gets. What cannot be made to fit is as wide as it gets, too: a terminal
-// that wraps whole lines is easier to read than columns of a few characters.
+// Nothing for a table without rows. `width` 0: as wide as it gets. What cannot be made to fit is as
+// wide as it gets, too: a terminal that wraps whole lines is easier to read than columns of a few
+// characters.
 std::string grid(Table table, const View& view, bool align_numbers) {
-  if (table.rows.empty()) return "\n";
+  if (table.rows.empty()) return {};
   Grid shown = measure(table);
   if (view.width == 0) return draw(table, shown, align_numbers, view.color);
   auto widest = widest_that_fits(shown.widths, view.width);

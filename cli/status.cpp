@@ -174,6 +174,7 @@ int run_host_list(Session& session, const HostListOptions& options, std::ostream
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
+  if (fleet->empty()) err << "no worker has announced itself here\n";
   return good ? 0 : 1;
 }
 

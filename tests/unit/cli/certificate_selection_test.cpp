@@ -206,6 +206,19 @@ TEST_F(Mirror, AProjectsNameIsNotTakenForOneWithoutErasures) {
                                 HasSubstr("`openstack project show NAME -f value -c id`")));
 }
 
+TEST_F(Mirror, AnEmptyListSaysWhyAndIsNoLine) {
+  CertificateOptions options;
+  options.from = options.to = "2020-01-01";
+  ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_THAT(err_.str(), HasSubstr("no erasure here is of that time\n"));
+  options.host = "compute-2";
+  ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("no erasure here is of the host 'compute-2'\n"));
+  ASSERT_EQ(run(&run_audit_list, options, Format::table), 0);
+  EXPECT_EQ(err_.str(), "nothing has happened here yet\n");
+}
+
 TEST_F(Mirror, AChainOfAnotherHostsKeyProvesNothing) {
   write(keys_ + "/compute-2.pub", *key_named("compute-1").public_key().pem());
   EXPECT_EQ(run(&run_certificate_report, of_project()), 1);

@@ -103,7 +103,7 @@ TEST(Format, Value) {
 
 TEST(Format, Empty) {
   const Table none{{"A"}, {}};
-  EXPECT_EQ(list(none, Format::table), "\n");
+  EXPECT_EQ(list(none, Format::table), "");
   EXPECT_EQ(list(none, Format::json), "[]\n");
   EXPECT_EQ(list(none, Format::csv), "\"A\"\n");
   EXPECT_EQ(list(none, Format::value), "");
