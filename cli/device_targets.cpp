@@ -34,13 +34,13 @@ Result<std::vector<Record>> named_devices(Session& session, const DeviceChoice& 
   return records;
 }
 
-}  // namespace
-
 bool has_labels(const HostInfo& info, const std::vector<std::string>& labels) {
   return std::all_of(labels.begin(), labels.end(), [&info](const std::string& label) {
     return std::find(info.labels.begin(), info.labels.end(), label) != info.labels.end();
   });
 }
+
+}  // namespace
 
 Result<std::vector<std::string>> chosen_hosts(Session& session,
                                               const std::vector<std::string>& hosts, bool all_hosts,

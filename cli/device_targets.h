@@ -23,7 +23,6 @@ struct DeviceChoice {
 [[nodiscard]] Result<std::vector<std::string>> chosen_hosts(
     Session& session, const std::vector<std::string>& hosts, bool all_hosts,
     const std::vector<std::string>& labels = {});
-[[nodiscard]] bool has_labels(const HostInfo& info, const std::vector<std::string>& labels);
 
 // The records of the chosen devices, by host and address, each once. Errc::invalid: the choice is
 // none.

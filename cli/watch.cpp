@@ -72,15 +72,13 @@ Result<News> look(Session& session, Followed& followed, bool fleet, ProgressLine
 
 Result<std::vector<Followed>> followed_hosts(Session& session, const WatchOptions& options) {
   const std::string after = options.from_start ? "0-0" : "$";
-  if (!options.all_hosts && options.labels.empty()) {
-    return std::vector<Followed>{{or_this_host(session, options.host), after, false}};
-  }
-  const auto hosts = known_hosts(session);
+  std::vector<std::string> named;
+  if (!options.host.empty()) named.push_back(options.host);
+  const auto hosts = chosen_hosts(session, named, options.all_hosts, options.labels);
   if (!hosts) return hosts.error();
+  if (hosts->empty()) return Error{Errc::not_found, "no worker has announced itself here"};
   std::vector<Followed> followed;
-  for (const HostInfo& info : *hosts) {
-    if (has_labels(info, options.labels)) followed.push_back({info.host, after, false});
-  }
+  for (const std::string& host : *hosts) followed.push_back({host, after, false});
   return followed;
 }
 
