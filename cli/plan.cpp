@@ -8,6 +8,7 @@
 #include "cli/complain.h"
 #include "cli/plan_health.h"
 #include "cli/plan_registration.h"
+#include "cli/records.h"
 #include "handlers/arq/book.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admission.h"
@@ -16,9 +17,11 @@
 #include "handlers/survey/cleaning_time.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
+#include "handlers/survey/host_pause.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/survey.h"
+#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -128,6 +131,7 @@ struct Known {
   Survey survey;
   ArqBook arqs;  // as the worker last kept it
   std::map<PciAddress, Record> records;
+  std::string paused;  // the note of what is not cleaned meanwhile; empty: it is not
   bool redis = false;  // it was asked for the records
   HostView host;
   ConductorOptions options;
@@ -147,10 +151,22 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
   sighting.ended = std::move(arqs.ended);
 }
 
+// As the worker last told it.
+Result<std::string> note_of_pause(Session& session) {
+  const std::string& host = session.settings().host;
+  const auto hosts = known_hosts(session);
+  if (!hosts) return hosts.error();
+  for (const HostInfo& info : *hosts) {
+    if (info.host != host || info.paused_until <= session.clock().now().wall) continue;
+    return paused_note({info.paused_until, info.paused_by}, host);
+  }
+  return std::string{};
+}
+
 Result<Known> look(Session& session, const ConductorPolicies& policies, std::ostream& err) {
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
-  Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, false, {}, {}};
+  Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, {}, false, {}, {}};
   known.host.host = session.settings().host;
   known.host.compute_id = machine->compute_id;
   known.options = config::conductor_options(session.settings(), *machine, "");
@@ -164,6 +180,9 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
         [&](auto done) { (*store)->load_arqs(known.host.host, std::move(done)); });
     if (!arqs) return arqs.error();
     known.arqs.load(*arqs);
+    auto paused = note_of_pause(session);
+    if (!paused) return std::move(paused).error();
+    known.paused = *std::move(paused);
     known.redis = true;
   } else {
     err << "reclaim: what is recorded is not known, and the worker releases nothing without it "
@@ -240,6 +259,9 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
         }
       }
     }
+    if (!known->paused.empty() && verdict.word == "clean") {
+      verdict = {"wait", verdict.plan, known->paused};
+    }
     std::vector<Cell> row{to_string(address), base.provider_name, base.model, base.serial,
                           verdict.word};
     for (Cell& cell : cells_of(verdict, sighting, base, planning)) row.push_back(std::move(cell));
@@ -253,6 +275,9 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   const auto text = format_list(options.guards ? guards : devices, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
+  if (options.guards && !known->paused.empty()) {
+    err << visible(fmt::format("nothing is cleaned now: {}", known->paused)) << '\n';
+  }
   return known->redis ? 0 : 1;
 }
 

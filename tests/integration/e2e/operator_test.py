@@ -238,6 +238,12 @@ class Commands(EndToEnd):
         code, out, _ = worker.command("status", "-f", "json")
         paused = json.loads(out)["paused"]
         self.assertEqual([row["host"] for row in paused], [worker.name], out)
+        _, out, _ = worker.command("plan", "-f", "json")
+        row = next(row for row in json.loads(out) if row["Address"] == FIRST)
+        self.assertEqual(row["Verdict"], "wait")
+        self.assertRegex(row["Why"], "^its host is paused until .*power work")
+        _, _, err = worker.command("plan", "--guards")
+        self.assertIn("nothing is cleaned now: its host is paused until", err)
         code, out, err = worker.command("host", "resume", worker.name)
         self.assertEqual((code, out), (0, "host %s: cleanings begin again\n" % worker.name), err)
         self.assert_released(made)
