@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "handlers/survey/admission.h"
 #include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/observed.h"
@@ -12,7 +13,8 @@ std::optional<Error> refusal_of(OrderKind order, bool with_steps, const Record& 
   const auto state = to_string(device_state(record.stage));
   const bool unsure = record.stage == Stage::available && !record.waiting_for.empty() &&
                       !record.waiting_for.starts_with(kLeakedArq) &&
-                      !record.waiting_for.starts_with(kSwitchAstray);
+                      !record.waiting_for.starts_with(kSwitchAstray) &&
+                      record.waiting_for != kMaintenanceOver;
   // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
   const bool only_bound =
       record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();

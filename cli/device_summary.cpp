@@ -8,6 +8,7 @@
 #include "cli/device_order.h"
 #include "cli/fleet_status.h"
 #include "handlers/drive_wear.h"
+#include "handlers/survey/admission.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/host_pause.h"
 #include "handlers/survey/plan.h"
@@ -70,6 +71,7 @@ std::string what_to_do(const Record& record, const std::string& host) {
   if (record.maintenance) {
     return fmt::format("give it back: reclaim device set {} --maintenance off", device);
   }
+  if (record.waiting_for == kMaintenanceOver) return "nothing";
   if (record.held) return "nothing; to offer it again, un-reserve it in Placement";
   if (state == DeviceState::allocated) return "nothing: it is cleaned when its tenancy has ended";
   if (record.waiting_for.starts_with(kPaused)) {
@@ -112,7 +114,7 @@ std::string note_of(const Record& record) {
   if (record.maintenance) {
     const bool on_offer = record.stage == Stage::available && !record.held;
     note = on_offer ? "maintenance, not reserved yet" : "maintenance, reserved";
-  } else if (record.held) {
+  } else if (record.held && record.waiting_for != kMaintenanceOver) {
     note = "held by an operator";
   }
   if (record.cyborg_status == "maintaining") {

@@ -9,6 +9,7 @@
 
 #include "handlers/conductor/audit_trail.h"
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/admission.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/host_pause.h"
 #include "handlers/survey/identity.h"
@@ -522,6 +523,8 @@ void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance&
     }
     Record next = context_.record_of(address);
     next.maintenance = wanted.on;
+    const bool rests = next.stage == Stage::available && next.held && next.waiting_for.empty();
+    if (!wanted.on && rests) next.waiting_for = kMaintenanceOver;
     next.updated_at = context_.ports.clock.now().wall;
     audit(address, AuditEvent::maintenance, (wanted.on ? "begun: " : "ended: ") + wanted.by,
           wanted.is_proven);

@@ -73,6 +73,9 @@ struct Assessment {
 
 inline constexpr std::string_view kMaintaining = "maintaining";
 inline constexpr std::string_view kInMaintenance = "in maintenance, set by an operator";
+// Of a device that is reserved still: no operator may hold it.
+inline constexpr std::string_view kMaintenanceOver =
+    "its maintenance has ended: the next look gives it back, or tells why not";
 inline constexpr std::string_view kHandedOver =
     "clean, and left reserved for Cyborg's agent to un-reserve it: if that does not come, see that "
     "it runs, with reclaim_nvme in enabled_drivers";

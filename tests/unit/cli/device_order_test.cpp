@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include "handlers/survey/admission.h"
+#include "handlers/survey/cyborg_remarks.h"
+
 namespace reclaim::cli {
 namespace {
 
@@ -29,6 +32,16 @@ TEST(DeviceOrder, WhatTheWorkerWouldIgnoreIsToldAtOnce) {
   EXPECT_TRUE(refusal_of(OrderKind::disown, false, in(Stage::verifying)));
   for (const Stage stage : {Stage::available, Stage::allocated, Stage::erasing, Stage::error}) {
     EXPECT_FALSE(refusal_of(OrderKind::maintenance_on, false, in(stage)));
+  }
+}
+
+TEST(DeviceOrder, ANoteOfAFreeDeviceIsADoubtOrARemark) {
+  Record record = in(Stage::available);
+  record.waiting_for = "its counters cannot be read" + std::string(kCleanInDoubt);
+  EXPECT_FALSE(refusal_of(OrderKind::clean, false, record));
+  for (const std::string_view remark : {kLeakedArq, kSwitchAstray, kMaintenanceOver}) {
+    record.waiting_for = remark;
+    EXPECT_TRUE(refusal_of(OrderKind::clean, false, record)) << remark;
   }
 }
 

@@ -103,6 +103,18 @@ TEST_F(MaintenanceReservation, AFreeDriveIsReservedAtOnceAndGivenBackWithoutACle
   }
 }
 
+// Nobody is told to un-reserve by hand what the worker gives back.
+TEST_F(MaintenanceReservation, UntilTheNextLookItIsSaidToHaveEnded) {
+  begin();
+  maintenance("on");
+  world->command("maintenance_off", address());
+  while (world->record().maintenance) world->pass(1);
+  EXPECT_EQ(world->record().waiting_for, kMaintenanceOver);
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->record().waiting_for, "");
+  EXPECT_EQ(reserved(), 0);
+}
+
 TEST_F(MaintenanceReservation, WhatWasWrittenMeanwhileIsCleanedFirst) {
   begin();
   maintenance("on");
