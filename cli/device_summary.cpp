@@ -12,6 +12,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/host_pause.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/taken.h"
 
 namespace reclaim::cli {
 namespace {
@@ -58,6 +59,12 @@ std::string what_to_do(const Record& record, const std::string& host) {
       to_string(record.address) + (record.host == host ? "" : " --host " + record.host);
   const DeviceState state = device_state(record.stage);
   if (!record.cleanable()) return "nothing, or give it an entry in [devices] device_spec";
+  if (is_taken_in_error(record)) {
+    return fmt::format(
+        "delete the instance that has it, or ask its tenant to; when it is free: reclaim device "
+        "clean {}",
+        device);
+  }
   if (is_erased_and_retired(record)) {
     return fmt::format("take it out; or use it after all: reclaim device set {} --enrol", device);
   }

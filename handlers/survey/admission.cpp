@@ -70,7 +70,7 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
     return;
   }
   if (stage == Stage::error) {
-    out.waiting_for = fmt::format("in error, and {} holds it", who);
+    out.waiting_for = note_of_taken(who);
     if (record.erase_begun || other_tenant) out.trigger = Trigger::allocation_seen;
   } else {
     out.trigger = Trigger::allocation_seen;

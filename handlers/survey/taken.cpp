@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "handlers/survey/tenant.h"
 
 namespace reclaim {
 namespace {
+
+constexpr std::string_view kTakenInError = "in error, and ";
 
 bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) {
   return std::any_of(sighting.rows.begin(), sighting.rows.end(),
@@ -79,6 +82,17 @@ void raise_alarm(Assessment& out, const Record& record, const std::string& who, 
   out.facts.last_error = out.alarm;
 }
 
+std::string note_of_taken(const std::string& who) {
+  return fmt::format("{}{} holds it", kTakenInError, who);
+}
+
+bool is_taken_in_error(const Record& record) {
+  const bool not_looked_at_since =
+      record.tenancy_seen_at.ms > 0 && record.tenancy_seen_at == record.updated_at;
+  return record.stage == Stage::error &&
+         (not_looked_at_since || record.waiting_for.starts_with(kTakenInError));
+}
+
 void name_tenant(Facts& facts, const Sighting& sighting) {
   const std::string& consumer = sighting.view->consumers.front();
   facts.name_tenant(consumer, InstanceSource::allocation);
@@ -139,7 +153,7 @@ void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* 
   } else if (stage == Stage::error) {
     // Its erasure, if one was begun, is no longer what this drive's content follows from.
     if (record.erase_begun || record.consumer() != consumer) out.trigger = Trigger::allocation_seen;
-    out.waiting_for = fmt::format("in error, and {} holds it", consumer);
+    out.waiting_for = note_of_taken(consumer);
   }
   if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {
     out.reserve = !view.burned();

@@ -25,6 +25,11 @@ inline constexpr const char* kNotKnownToBeClean =
 // it; `reserved`: nobody else can get it meanwhile.
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved);
 
+// The note of a device that somebody has although it is in error.
+[[nodiscard]] std::string note_of_taken(const std::string& who);
+// True if somebody has it, as the last survey saw it or an event since.
+[[nodiscard]] bool is_taken_in_error(const Record& record);
+
 // Nova's, with an allocation on its one provider.
 void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* ledger,
                       const Sighting& sighting);

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handlers/survey/admission.h"
+#include "handlers/survey/taken.h"
+
 namespace reclaim::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -79,6 +83,29 @@ TEST(DeviceSummary, NamesTheCommandThatEndsIt) {
   Record holding = record(Stage::preparing);
   holding.clean_step = "hold.firmware";
   EXPECT_THAT(said(holding, "what to do"), HasSubstr("reclaim device unhold"));
+}
+
+// A cleaning that is ordered now would wait for the tenant, and end the alarm meanwhile.
+TEST(DeviceSummary, OffersNoCleaningWhileATenantHasIt) {
+  Record taken = record(Stage::error);
+  taken.waiting_for = note_of_taken("4dee8fde-fe92-4c46-bd4d-bc755777eeeb");
+  EXPECT_THAT(said(taken, "what to do"),
+              AllOf(StartsWith("delete the instance that has it"),
+                    HasSubstr("when it is free: reclaim device clean 0000:c1:00.0")));
+  taken.waiting_for.clear();
+  EXPECT_THAT(said(taken, "what to do"), StartsWith("remove the cause"));
+  taken.tenancy_seen_at = taken.updated_at = kNow;
+  EXPECT_THAT(said(taken, "what to do"), StartsWith("delete the instance")) << "no look since";
+}
+
+TEST(DeviceSummary, TheEndOfAMaintenanceIsNoHold) {
+  Record ended = record(Stage::available);
+  ended.held = true;
+  EXPECT_EQ(said(ended, "why"), "held by an operator");
+  EXPECT_THAT(said(ended, "what to do"), HasSubstr("un-reserve it in Placement"));
+  ended.waiting_for = kMaintenanceOver;
+  EXPECT_EQ(said(ended, "why"), kMaintenanceOver);
+  EXPECT_EQ(said(ended, "what to do"), "nothing");
 }
 
 TEST(DeviceSummary, HasAtMostTenLines) {
