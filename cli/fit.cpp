@@ -1,6 +1,7 @@
 #include "cli/fit.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "cli/format.h"
 #include "state/base/check.h"
@@ -21,6 +22,20 @@ bool may_end(std::string_view line) {
   const char last = line.back();
   if (last == '/') return line.size() > 1 && line[line.size() - 2] != ' ';
   return last == ' ' || last == ',' || last == '-';
+}
+
+constexpr std::size_t kNamesIndent = 4;
+
+// The line from `from` on in lines, all but the first one below `indent`.
+std::string break_line(const std::string& line, std::size_t from, std::size_t indent,
+                       std::size_t width) {
+  std::string out = line.substr(0, from);
+  std::string lead;
+  for (const std::string& part : wrap(line.substr(from), width - indent)) {
+    out += lead + part + '\n';
+    lead.assign(indent, ' ');
+  }
+  return out;
 }
 
 std::string_view without_blanks_at_the_end(std::string_view text) {
@@ -64,6 +79,19 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   }
   lines.emplace_back(without_blanks_at_the_end(text));
   return lines;
+}
+
+std::string fit_help(const std::string& help, std::size_t column, std::size_t width) {
+  if (width < column + kColumnMin) return help;
+  std::string out;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const bool explains = line.starts_with(' ') && line.size() > column && line[column - 1] == ' ';
+    const std::size_t indent = explains ? column : line.starts_with(' ') ? kNamesIndent : 0;
+    out += display_width(line) <= width ? line + '\n'
+                                        : break_line(line, explains ? column : 0, indent, width);
+  }
+  return out;
 }
 
 }  // namespace reclaim::cli

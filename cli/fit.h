@@ -1,5 +1,5 @@
-// Makes a table fit a terminal: columns that are too wide for it are narrowed together, and their
-// texts wrapped. Pure. Thread: any.
+// Makes what is printed fit a terminal: a table's columns that are too wide for it are narrowed
+// together, and texts are wrapped. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,9 @@ inline constexpr std::size_t kColumnMin = 20;
 // can hold behind a comma, dash or slash, and in the middle where it has none. At least one line.
 // `width` is at least 4.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+// A text of --help with its long lines wrapped: what an option is for goes on in `column`, where it
+// begins. `width` 0, or too narrow for that: as it is.
+[[nodiscard]] std::string fit_help(const std::string& help, std::size_t column, std::size_t width);
 
 }  // namespace reclaim::cli

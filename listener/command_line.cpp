@@ -8,10 +8,27 @@
 #include <utility>
 
 #include "cli/complain.h"
+#include "cli/fit.h"
 #include "config/oslo/options.h"
 #include "state/base/spdlog_logger.h"
 
 namespace reclaim::listener {
+namespace {
+
+class FittedHelp final : public CLI::Formatter {
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return cli::fit_help(CLI::Formatter::make_help(app, std::move(name), mode), get_column_width(),
+                         terminal_width());
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_format() {
+  return std::make_shared<FittedHelp>();
+}
+
 std::size_t terminal_width() {
   winsize size{};
   const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;

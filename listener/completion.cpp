@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "listener/command_line.h"
-
 namespace reclaim::listener {
 namespace {
 
@@ -270,7 +268,9 @@ void add_completion(CLI::App& app, std::ostream& out) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
   command->group("");
-  command->add_option("SHELL", *shell, "bash or zsh")->required()->check(one_of({"bash", "zsh"}));
+  command->add_option("SHELL", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
   command->callback(
       [&app, &out, shell] { out << (*shell == "bash" ? bash_script(app) : zsh_script(app)); });
 }

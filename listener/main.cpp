@@ -14,7 +14,6 @@
 #include "listener/completion.h"
 #include "listener/mistake.h"
 #include "listener/process.h"
-#include "listener/wrapped_help.h"
 #include "state/base/spdlog_logger.h"
 #include "state/device/machine.h"
 #include "state/device/machine_dot.h"
@@ -264,7 +263,7 @@ int parse(int argc, char** argv, CommandLine& line) {
       "Reclaim gives passthrough devices back to an OpenStack cloud: it erases a tenant's NVMe "
       "drive, verifies the erasure, and only then un-reserves it in Placement.",
       "reclaim"};
-  app.formatter(std::make_shared<listener::WrappedHelp>(terminal_width()));
+  app.formatter(help_format());
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();

@@ -73,7 +73,7 @@ struct Assessment {
 
 inline constexpr std::string_view kMaintaining = "maintaining";
 inline constexpr std::string_view kInMaintenance = "in maintenance, set by an operator";
-// Of a device that is reserved still: no operator may hold it.
+// The note of a device that is reserved still, and may be so by no operator's hand.
 inline constexpr std::string_view kMaintenanceOver =
     "its maintenance has ended: the next look gives it back, or tells why not";
 inline constexpr std::string_view kHandedOver =

@@ -121,6 +121,21 @@ TEST(Fit, WhatWasAskedForStays) {
 )");
 }
 
+TEST(Fit, HelpGoesOnWhereItBegan) {
+  const std::string help =
+      "Gives devices back to a cloud that is large.\n"
+      "  --state X         All devices in this state instead\n"
+      "  --only TEXT:{available,allocated,pending_cleaning}\n"
+      "                    Short\n";
+  EXPECT_EQ(fit_help(help, 20, 40),
+            "Gives devices back to a cloud that is\nlarge.\n"
+            "  --state X         All devices in this\n                    state instead\n"
+            "  --only TEXT:{available,allocated,\n    pending_cleaning}\n"
+            "                    Short\n");
+  EXPECT_EQ(fit_help(help, 20, 0), help);
+  EXPECT_EQ(fit_help(help, 20, 39), help);
+}
+
 // Nothing has to be narrowed, and no column is as wide as what can be wrapped.
 TEST(Fit, ANarrowTableStaysAsItIs) {
   EXPECT_EQ(list({{"ARQ"}, {{""}}, {}}, 80), "+-----+\n| ARQ |\n+-----+\n|     |\n+-----+\n");
