@@ -104,6 +104,9 @@ class Summing final {
     report_.chain = std::move(chain);
     report_.erasures_shown = certificate_table(true);
     report_.erasures_shown.columns.emplace_back("Chain");
+    for (const char* name : {"Sequence", "Chain"}) {
+      report_.erasures_shown.spare.emplace_back(name);
+    }
     make_stretches();
   }
 
@@ -372,13 +375,15 @@ Table method_table(const PeriodReport& report) {
   return table;
 }
 
-Table incident_table(const PeriodReport& report) {
+Table incident_table(const PeriodReport& report, bool for_people) {
   Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail", "Host"},
               {},
-              {"Host", "Sequence", "Address"}};
+              {"Sequence", "Host", "Serial"}};
+  constexpr std::size_t kMinuteChars = 16;
   for (const Incident& it : report.incidents) {
-    table.rows.push_back({number(it.sequence), to_iso8601(it.at), it.event, it.address, it.serial,
-                          it.detail, it.host});
+    const std::string at = to_iso8601(it.at);
+    table.rows.push_back({number(it.sequence), for_people ? at.substr(0, kMinuteChars) + 'Z' : at,
+                          it.event, it.address, it.serial, it.detail, it.host});
   }
   return table;
 }

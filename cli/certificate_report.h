@@ -128,6 +128,7 @@ struct PeriodReport {
 [[nodiscard]] Fields summary_of(const PeriodReport& report);
 [[nodiscard]] Table device_table(const PeriodReport& report);
 [[nodiscard]] Table method_table(const PeriodReport& report);
-[[nodiscard]] Table incident_table(const PeriodReport& report);
+// `for_people`: times to the minute, so that the address fits beside them.
+[[nodiscard]] Table incident_table(const PeriodReport& report, bool for_people);
 
 }  // namespace reclaim::cli

@@ -104,10 +104,12 @@ Status append(std::string& out, std::string_view title, Table table, const View&
 }
 
 // Each erasure is listed where they are a tenant's.
-std::vector<std::pair<std::string, Table>> tables_of(const PeriodReport& report) {
-  std::vector<std::pair<std::string, Table>> tables = {{"Devices", device_table(report)},
-                                                       {"Methods", method_table(report)},
-                                                       {"Incidents", incident_table(report)}};
+std::vector<std::pair<std::string, Table>> tables_of(const PeriodReport& report, const View& view) {
+  const bool for_people = view.format == Format::table;
+  std::vector<std::pair<std::string, Table>> tables = {
+      {"Devices", device_table(report)},
+      {"Methods", method_table(report)},
+      {"Incidents", incident_table(report, for_people)}};
   if (report.selection.names_a_tenant()) {
     tables.emplace_back("Certificates", report.erasures_shown);
   }
@@ -118,7 +120,7 @@ Result<std::string> as_tables(const PeriodReport& report, const View& view) {
   auto summary = format_show(summary_of(report), view);
   if (!summary.ok()) return summary;
   std::string out = *std::move(summary);
-  for (const auto& [title, table] : tables_of(report)) {
+  for (const auto& [title, table] : tables_of(report, view)) {
     if (Status added = append(out, title, table, view); !added.ok()) return added.error();
   }
   return out;
@@ -126,7 +128,7 @@ Result<std::string> as_tables(const PeriodReport& report, const View& view) {
 
 Result<std::string> as_json(const PeriodReport& report, const View& view) {
   Fields fields = summary_of(report);
-  for (const auto& [title, table] : tables_of(report)) {
+  for (const auto& [title, table] : tables_of(report, view)) {
     auto rows = format_list(table, view);
     if (!rows.ok()) return rows;
     fields.emplace_back(lower(title), RawJson{*std::move(rows)});

@@ -229,6 +229,20 @@ bool right_aligned(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
+// Cuts each time to the second, which does not break in the middle then.
+void cut_times(Table& table) {
+  constexpr std::string_view kForm = "2026-11-25T21:00:00.000Z";
+  constexpr std::size_t kSecondsEnd = 19;
+  for (auto& row : table.rows) {
+    for (Cell& cell : row) {
+      auto* text = std::get_if<std::string>(&cell);
+      if (text == nullptr || text->size() != kForm.size()) continue;
+      const bool time = (*text)[10] == 'T' && (*text)[kSecondsEnd] == '.' && text->back() == 'Z';
+      if (time) text->replace(kSecondsEnd, std::string::npos, "Z");
+    }
+  }
+}
+
 struct Grid {
   std::vector<std::size_t> widths;
   std::vector<std::vector<std::vector<std::string>>> cells;  // row, column, line
@@ -305,6 +319,7 @@ void drop_column(Table& table, std::size_t column) {
 // characters.
 std::string grid(Table table, const View& view, bool align_numbers) {
   if (table.rows.empty()) return {};
+  if (view.width > 0 && align_numbers) cut_times(table);
   Grid shown = measure(table);
   if (view.width == 0) return draw(table, shown, align_numbers, view.color);
   auto widest = widest_that_fits(shown.widths, view.width);

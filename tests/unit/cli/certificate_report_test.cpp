@@ -218,7 +218,7 @@ TEST(Report, AnUnerasedTenancyTellsHostAndAddress) {
   using enum AuditEvent;
   PeriodReport report = report_on(
       {"", {told(1, tenancy_seen, "I", ""), told(3, tenancy_seen, "J", "")}}, {november()});
-  const Table table = incident_table(report);
+  const Table table = incident_table(report, false);
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(table.rows[0][3], Cell("0000:c1:00.0"));
   EXPECT_EQ(table.rows[0][6], Cell("c1"));
@@ -249,6 +249,27 @@ TEST(Report, AnUnerasedTenancyOfNobodyMayBeAnybodys) {
   EXPECT_EQ(report_on(no_instance, {november(), "", "K"}).left_out.unerased, 1U);
   EXPECT_EQ(report_on(no_instance, {november(), "A"}).left_out.unerased, 1U);
   EXPECT_EQ(report_on(no_instance, {november(), "B"}).left_out.unerased, 0U);
+}
+
+TEST(Report, ItsTablesFitATerminalAndTellWhichDeviceItWas) {
+  using enum AuditEvent;
+  ReportSource source;
+  source.erasures = {erasure(1, "PHLN0123456789ABCD", "2026-11-02T00:00:00Z", 9000)};
+  source.erasures[0].certificate.id = "5f0f7f0e-8f0c-4b51-9a55-0d1a5d0c9f11";
+  source.erasures[0].certificate.project = "A";
+  source.audit = {told(3, released_elsewhere, "4dee8fde-fe92-4c46-bd4d-bc755777eeeb", "A")};
+  source.audit[0].entry.detail = std::string(100, 'x') + " is reserved again now";
+  const PeriodReport report = report_of({source}, {}, {november(), "A"});
+  View view;
+  view.width = 80;
+  for (const Table& table :
+       {device_table(report), incident_table(report, true), report.erasures_shown}) {
+    const std::string text = *format_list(table, view);
+    EXPECT_THAT(text, HasSubstr(" 0000:c1:00.0 "));
+    std::istringstream lines(text);
+    for (std::string each; std::getline(lines, each);) EXPECT_LE(each.size(), 80U) << text;
+  }
+  EXPECT_THAT(*format_list(incident_table(report, true), view), HasSubstr("| 2026-11-03T00:00Z |"));
 }
 
 // Whoever has a key that leaked writes what he likes: it hides no hand-over from any report.

@@ -9,7 +9,9 @@
 namespace reclaim::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::size_t kAnyWidth = 0;
 
@@ -119,6 +121,12 @@ TEST(Fit, WhatWasAskedForStays) {
 | 0000:c1:00.0 | 7b0c6f6e-0a0e-4a44-8f5f-5d1f6c0f8a11 |
 +--------------+--------------------------------------+
 )");
+}
+
+TEST(Fit, TimesOnATerminalAreToTheSecond) {
+  const Table table{{"At"}, {{"2026-11-25T21:00:00.123Z"}, {"2026-11-25T21:00:00.123+"}}};
+  EXPECT_THAT(list(table, kAnyWidth), HasSubstr("21:00:00.123Z |"));
+  EXPECT_THAT(list(table, 80), AllOf(HasSubstr("21:00:00Z "), HasSubstr("21:00:00.123+ |")));
 }
 
 TEST(Fit, HelpGoesOnWhereItBegan) {
