@@ -215,14 +215,15 @@ Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& d
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);
       if (certificate.ok() && !is_void) {
-        source.erasures.push_back({file.sequence, *std::move(certificate), is_unproven});
+        source.erasures.push_back({file.sequence, *std::move(certificate), is_unproven,
+                                   doubted.disputed.contains(file.name)});
       } else if (!certificate.ok()) {
         read = certificate.error();
       }
     } else if (opened.ok()) {
       auto entry = decode_audit(opened->content);
       if (entry.ok()) {
-        source.audit.push_back({file.sequence, *std::move(entry), is_void, is_unproven});
+        source.audit.push_back({file.sequence, *std::move(entry), is_void, is_unproven, file.name});
       } else {
         read = entry.error();
       }

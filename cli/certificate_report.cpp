@@ -75,25 +75,25 @@ struct Lookup {
   Lookup(const ReportSource& chain, bool proven)
       : source(&chain), tenants(tenants_of(chain, proven)) {
     for (const AuditLine& each : chain.audit) {
-      if (each.is_unproven) unproven.insert(each.sequence);
-      if (!proven || !each.is_unproven) entries[each.sequence] = &each.entry;
+      if (each.is_unproven) unproven.insert(each.file);
+      if (!proven || !each.is_unproven) entries[each.file] = &each.entry;
     }
   }
   [[nodiscard]] const AuditEntry& entry(const DriveEvent& event) const {
     static const AuditEntry kNone;  // one that is not in the chain names nobody
-    const auto it = entries.find(event.sequence);
+    const auto it = entries.find(event.file);
     return it != entries.end() ? *it->second : kNone;
   }
   [[nodiscard]] bool is_unproven(const DriveEvent& event) const {
-    return unproven.contains(event.sequence);
+    return unproven.contains(event.file);
   }
   [[nodiscard]] const std::string& host(const DriveEvent& event) const {
     return source->host.empty() ? entry(event).host : source->host;
   }
   const ReportSource* source;
   Tenants tenants;
-  std::map<std::uint64_t, const AuditEntry*> entries;  // by sequence
-  std::set<std::uint64_t> unproven;                    // sequences of entries
+  std::map<std::string, const AuditEntry*> entries;  // by file
+  std::set<std::string> unproven;                    // files
 };
 
 class Summing final {
@@ -210,7 +210,7 @@ class Summing final {
     const Certificate& it = erasure.certificate;
     saw(erasure.sequence, host);
     auto row = certificate_row(true, host, erasure.sequence, it);
-    row.emplace_back(std::string(to_string(verdict)));
+    row.emplace_back(erasure.is_disputed ? "disputed" : std::string(to_string(verdict)));
     report_.erasures_shown.rows.push_back(std::move(row));
     ReportedDevice& device = device_of(host, it.serial, it.address);
     device.model = it.model;

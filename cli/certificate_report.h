@@ -23,12 +23,14 @@ struct Erasure {
   std::uint64_t sequence = 0;
   Certificate certificate;
   bool is_unproven = false;  // signed by no key that is known there
+  bool is_disputed = false;  // another history of the chain may have it
 };
 struct AuditLine {
   std::uint64_t sequence = 0;
   AuditEntry entry;
   bool is_void = false;      // signed with a key that proves nothing there
   bool is_unproven = false;  // signed by no key that is known there
+  std::string file = {};     // two may have one sequence
 };
 
 struct ChainState {

@@ -169,8 +169,10 @@ class Walk final {
       complain(head->name, "is missing: the head says that it is the newest");
     } else if (digest_of_head_ && head->sha256 != *digest_of_head_) {
       complain(head->name, "was changed since it was sealed: the head knows another SHA-256");
+      head_differs_ = true;
     } else if (head->name != name_ && !(digest_of_head_ && has_grown())) {
       complain(name_, fmt::format("the head says that {} is the newest", head->name));
+      head_differs_ = true;
     }
   }
 
@@ -180,10 +182,47 @@ class Walk final {
   ChainReport report(const std::vector<PublicKey>& given) && {
     report_.keys = report_.broken() ? given : succession_.keys();
     report_.revoked = succession_.revoked();
+    report_.doubted.disputed = disputed();
     return std::move(report_);
   }
 
  private:
+  // A file's place among the others.
+  struct Link {
+    std::string name;
+    std::string digest;
+    std::string previous;
+    bool is_certificate = false;
+    bool counts = false;  // signed with a key that proves something there
+  };
+
+  [[nodiscard]] std::set<std::string> disputed() const {
+    std::set<std::string> names;
+    const auto any = [&](std::uint64_t sequence, auto&& is) {
+      const auto [from, to] = links_.equal_range(sequence);
+      return std::any_of(from, to, [&](const auto& each) { return is(each.second); });
+    };
+    for (const auto& [sequence, link] : links_) {
+      const Link& it = link;
+      if (!it.is_certificate || !it.counts) continue;
+      const bool is_first =
+          sequence == 1 || (!from_the_first_ && sequence == links_.begin()->first);
+      const bool is_alone =
+          !any(sequence, [&](const Link& other) { return other.counts && other.name != it.name; });
+      const bool follows = is_first || any(sequence - 1, [&](const Link& before) {
+                             return before.digest == it.previous;
+                           });
+      const bool is_followed = !any(sequence + 1, [](const Link& next) { return next.counts; }) ||
+                               any(sequence + 1, [&](const Link& next) {
+                                 return next.counts && next.previous == it.digest;
+                               });
+      const bool head_has_another =
+          head_differs_ && sequence >= (*head_)->sequence && it.digest != (*head_)->sha256;
+      if (!is_alone || !follows || !is_followed || head_has_another) names.insert(it.name);
+    }
+    return names;
+  }
+
   // True if the head has moved on to the last entry that was listed, or beyond. It is written a
   // moment after its entry.
   [[nodiscard]] bool has_grown() const {
@@ -252,11 +291,16 @@ class Walk final {
     const bool is_itself = opened->sequence == file.sequence && opened->id == file.id;
     if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);
     const bool in_order = follows(file, *opened) && at_place;
+    Link& link =
+        links_.emplace(file.sequence, Link{file.name, sha256_of(text), opened->previous})->second;
     if (!sealed.ok()) return;
+    link.is_certificate = opened->kind == SealedKind::certificate;
+    link.counts = is_itself;
     // Out of its order an entry decides over no key, and such a key proves nothing there either.
     const Status may = in_order ? succession_.take(*sealed) : succession_.check_key(*sealed);
     if (!may) {
       complain(file.name, may.error().what, false);
+      link.counts = false;
       report_.doubted.revoked.insert(file.name);
     }
   }
@@ -268,6 +312,8 @@ class Walk final {
   bool from_the_first_;
   std::string digest_;  // of the file before; empty: not known
   std::string name_;    // of the file before
+  bool head_differs_ = false;
+  std::multimap<std::uint64_t, Link> links_;  // by sequence
   ChainReport report_;
 };
 
@@ -483,7 +529,11 @@ Result<DriveEvents> drive_events(const std::string& folder, const DoubtedEntries
     if (!one) continue;
     one->is_void = doubted.revoked.contains(file.name);
     if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
-    if (one->event) one->event->is_void = one->is_void;
+    if (doubted.disputed.contains(file.name)) one->event.reset();
+    if (one->event) {
+      one->event->file = file.name;
+      one->event->is_void = one->is_void;
+    }
     if (!doubted.unproven.contains(file.name)) proven.push_back(*one);
     all.push_back(*std::move(one));
   }

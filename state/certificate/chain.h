@@ -85,6 +85,9 @@ struct DoubtedEntries {
   // The entries that are signed by none of the keys that are known there, or are another than their
   // name says: whoever may write the folder put them there.
   std::set<std::string> unproven;
+  // Certificates that another history of the chain has, or may have: their place is another's too,
+  // or what is before or behind it is not chained to them. Their keys are known.
+  std::set<std::string> disputed = {};
 };
 struct ChainReport {
   std::uint64_t count = 0;         // of entries
@@ -119,8 +122,9 @@ struct ChainReport {
 // The events of each drive, in the chain's order: for find_missing_erasures(). An entry without a
 // serial is of the drive that the entries of its host and address name next, of whatever event;
 // where none does any more, of the one that they named last. What cannot be read is left out;
-// check_chain() complains of it. A certificate by a revoked key is no erasure. A tenancy by one may
-// be invented or true, and is marked; it names the drive of another entry only where no other does.
+// check_chain() complains of it. A certificate by a revoked key is no erasure, nor is one in
+// dispute. A tenancy by a revoked key may be invented or true, and is marked; it names the drive of
+// another entry only where no other does.
 [[nodiscard]] Result<DriveEvents> drive_events(const std::string& folder,
                                                const DoubtedEntries& doubted = {});
 

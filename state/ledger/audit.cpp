@@ -218,10 +218,13 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
 
 std::vector<MissingErasure> find_missing_erasures(const DriveEvents& events) {
   std::vector<MissingErasure> missing = find_missing_erasures(events.proven);
-  std::set<std::pair<std::uint64_t, std::uint64_t>> found;
-  for (const MissingErasure& it : missing) found.emplace(it.tenancy.sequence, it.next.sequence);
+  const auto place = [](const MissingErasure& it) {
+    return std::tuple(it.tenancy.sequence, it.tenancy.file, it.next.sequence, it.next.file);
+  };
+  std::set<std::tuple<std::uint64_t, std::string, std::uint64_t, std::string>> found;
+  for (const MissingErasure& it : missing) found.insert(place(it));
   for (MissingErasure& it : find_missing_erasures(events.with_unproven)) {
-    if (!found.emplace(it.tenancy.sequence, it.next.sequence).second) continue;
+    if (!found.insert(place(it)).second) continue;
     it.is_proven = false;
     missing.push_back(std::move(it));
   }
@@ -230,9 +233,10 @@ std::vector<MissingErasure> find_missing_erasures(const DriveEvents& events) {
 
 namespace {
 
-std::tuple<std::size_t, std::uint64_t, std::size_t, std::uint64_t> place_of(
-    const UnerasedMove& it) {
-  return {it.to, it.missing.next.sequence, it.from, it.missing.tenancy.sequence};
+auto place_of(const UnerasedMove& it) {
+  const DriveEvent& next = it.missing.next;
+  const DriveEvent& tenancy = it.missing.tenancy;
+  return std::tie(it.to, next.sequence, next.file, it.from, tenancy.sequence, tenancy.file);
 }
 
 std::vector<UnerasedMove> moves_between(const std::vector<std::vector<DriveEvent>>& chains) {

@@ -69,6 +69,7 @@ struct DriveEvent {
   std::uint64_t sequence = 0;
   std::string model = {};  // the drive's, as the erasure's certificate names it
   bool is_void = false;    // signed with a key that proves nothing there: it may be invented
+  std::string file = {};   // in the chain's folder: two may have one sequence
 };
 
 // A tenancy that another one followed without an erasure between them.

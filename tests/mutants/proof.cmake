@@ -152,6 +152,26 @@ unit_mutant(unproven_entries_count state state/certificate/chain.cpp
   "whoever may write a mirror hides that a drive was handed on unerased"
   [[    if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);]]
   [[    if (false) report_.doubted.unproven.insert(file.name);]])
+unit_mutant(two_at_one_place_count state state/certificate/chain.cpp
+  ChainTest.ACertificateOfAnotherHistory*
+  "a host's other history hides that a drive was handed on unerased: beside the true one"
+  [[if (!is_alone || !follows]]
+  [[if (!follows]])
+unit_mutant(what_follows_nothing_counts state state/certificate/chain.cpp
+  ChainTest.ACertificateOfAnotherHistory*
+  "the same, of one that the chain does not lead to"
+  [[if (!is_alone || !follows ||]]
+  [[if (!is_alone ||]])
+unit_mutant(what_nothing_follows_counts state state/certificate/chain.cpp
+  ChainTest.ACertificateOfAnotherHistory*
+  "the same, of one in the true one's place"
+  [[ || !is_followed ||]]
+  [[ ||]])
+unit_mutant(what_the_head_does_not_know_counts state state/certificate/chain.cpp
+  ChainTest.ACertificateOfAnotherHistory*
+  "the same, of one behind the end"
+  [[ || head_has_another)]]
+  [[)]])
 unit_mutant(unproven_erasures_hide state state/ledger/audit.cpp UnerasedMoves.WhatIsNotProven*
   "an erasure that nobody proved hides that a drive was moved unerased"
   [[  std::vector<UnerasedMove> moves = moves_between(proven);]]

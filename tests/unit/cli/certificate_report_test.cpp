@@ -58,6 +58,7 @@ AuditLine line(std::uint64_t sequence, AuditEvent event, const std::string& seri
   it.entry.serial = serial;
   it.entry.detail = "media errors";
   it.entry.at = at(when);
+  it.file = std::to_string(sequence);
   return it;
 }
 
@@ -117,8 +118,9 @@ TEST(Report, SumsWhatIsWithinThePeriodOnly) {
   source.audit = {line(5, AuditEvent::quarantined, "S3", "2026-11-05T00:00:00Z"),
                   line(6, AuditEvent::tenancy_seen, "S2", "2026-11-06T00:00:00Z"),
                   line(8, AuditEvent::quarantined, "S3", "2026-12-05T00:00:00Z")};
-  source.events.proven = {{"S9", DriveEvent::Kind::tenancy, "a", at("2026-11-01T01:00:00Z"), 5},
-                          {"S9", DriveEvent::Kind::tenancy, "b", at("2026-11-07T01:00:00Z"), 6}};
+  source.events.proven = {
+      {"S9", DriveEvent::Kind::tenancy, "a", at("2026-11-01T01:00:00Z"), 5, "", false, "5"},
+      {"S9", DriveEvent::Kind::tenancy, "b", at("2026-11-07T01:00:00Z"), 6, "", false, "6"}};
   const PeriodReport report = report_of({source}, {}, {november()});
   EXPECT_EQ(report.erasures, 3U);
   EXPECT_EQ(report.bytes, 3'000'000'000'000U);
@@ -169,12 +171,12 @@ PeriodReport report_on(const Handover& handover, const Selection& asked) {
   ReportSource source;
   source.audit = handover.audit;
   std::vector<DriveEvent> events;
-  for (const auto& [sequence, entry, is_void, is_unproven] : source.audit) {
+  for (const auto& [sequence, entry, is_void, is_unproven, file] : source.audit) {
     if (entry.event > AuditEvent::tenancy_ended) continue;
     events.push_back({entry.serial,
                       entry.event == AuditEvent::tenancy_seen ? DriveEvent::Kind::tenancy
                                                               : DriveEvent::Kind::ended,
-                      entry.instance, entry.at, sequence, "", is_void});
+                      entry.instance, entry.at, sequence, "", is_void, file});
   }
   source.events.proven = std::move(events);
   EXPECT_EQ(find_missing_erasures(source.events).size(), 1U) << handover.what;
@@ -289,6 +291,35 @@ TEST(Report, AVoidTenancyMayBeAnybodysAtAnyTime) {
                   told(3, tenancy_seen, "J", "B")}};
   first.audit[1].is_void = true;
   EXPECT_EQ(report_on(first, {november(), "A"}).left_out.unerased, 1U);
+}
+
+// Whoever may write the folder adds one at another's place, and its name sorts as he likes.
+TEST(Report, ATenancyIsLookedUpInItsOwnFile) {
+  using enum AuditEvent;
+  for (const bool added_is_first : {false, true}) {
+    Handover two{"two of one sequence",
+                 {told(1, tenancy_seen, "I", "A"), told(3, tenancy_seen, "J", "B"),
+                  told(3, quarantined, "I", "A")}};
+    two.audit[2].file = "added";
+    if (added_is_first) std::swap(two.audit[1], two.audit[2]);
+    for (const char* project : {"A", "B"}) {
+      EXPECT_EQ(report_on(two, {november(), project}).left_out.unerased, 0U) << project;
+      EXPECT_EQ(report_on(two, {november(), project}).unerased, 1U) << project << added_is_first;
+    }
+    EXPECT_EQ(report_on(two, {november(), "C"}).unerased, 0U) << added_is_first;
+  }
+}
+
+TEST(Report, AnErasureOfAnotherHistoryIsMarked) {
+  ReportSource source;
+  source.verdict = ChainState::Verdict::broken;
+  source.erasures = {erasure(1, "S1", "2026-11-02T00:00:00Z", 1),
+                     erasure(1, "S1", "2026-11-02T00:00:00Z", 1)};
+  source.erasures[1].is_disputed = true;
+  const auto rows = report_of({source}, {}, {november()}).erasures_shown.rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].back(), Cell("broken"));
+  EXPECT_EQ(rows[1].back(), Cell("disputed"));
 }
 
 // A year has no more columns than a month, and each moment of it one of them.

@@ -301,6 +301,73 @@ TEST_F(ChainTest, WhatNoKnownKeySignedIsToldApart) {
   EXPECT_EQ(told(keys), std::pair(2UL, 3UL)) << "a copy in another's place";
 }
 
+// A snapshot of a host was put back, so that its key sealed two histories. Whoever may write the
+// folder takes from the other one what he likes.
+TEST_F(ChainTest, ACertificateOfAnotherHistoryIsNoErasure) {
+  const SigningKey key = key_named("ours");
+  const std::vector<PublicKey> keys = {key.public_key()};
+  fs::create_directory(folder_);
+  const auto see = [&](const char* instance, std::int64_t at_ms) {
+    AuditEntry seen;
+    seen.host = "compute-1";
+    seen.address = "0000:c1:00.0";
+    seen.serial = "S1";
+    seen.instance = instance;
+    seen.at = WallMs{at_ms};
+    seen = identified(seen);
+    forge(key, seen.id, encode_audit(seen), SealedKind::audit);
+  };
+  see("one", 1'763'630'000'000);
+  see("two", 1'763'645'000'000);
+  forge(key, id_of(2), certificate_text(2));  // of other drives
+  forge(key, id_of(3), certificate_text(3));
+  const auto missing = [&](const ChainReport& report) {
+    return find_missing_erasures(*drive_events(folder_, report.doubted)).size();
+  };
+  const auto whole = check_chain(folder_, keys);
+  ASSERT_THAT(whole->problems, IsEmpty());
+  ASSERT_EQ(missing(*whole), 1U);
+  const auto files = list_chain(folder_)->files;
+  const auto digest = [&](std::size_t number) {
+    return sha256_of(content(folder_ + "/" + files[number - 1].name));
+  };
+  const auto expect_no_erasure = [&](std::uint64_t sequence, const std::string& before,
+                                     const std::string& id, bool with_head = false) {
+    const std::string name = sealed_name(sequence, id);
+    const std::string head = content(folder_ + "/head");
+    Certificate erased = *decode_certificate(certificate_text(1));
+    erased.id = id;
+    const std::string sealed = *seal(key, sequence, before, encode_certificate(erased));
+    write(folder_ + "/" + name, sealed);
+    if (with_head) write(folder_ + "/head", sha256_of(sealed) + "  " + name + "\n");
+    const auto report = check_chain(folder_, keys);
+    EXPECT_THAT(report->doubted.disputed, Contains(name)) << before;
+    EXPECT_EQ(missing(*report), 1U) << name << before;
+    fs::remove(folder_ + "/" + name);
+    write(folder_ + "/head", head);
+  };
+  const std::string foreign(64, 'a');
+  const std::string first = "00000000-0000-4000-8000-000000000000";  // sorts before the others
+  const std::string last = "ffffffff-0000-4000-8000-000000000000";
+  for (const std::string& id : {first, last}) {
+    expect_no_erasure(1, std::string(kNoPrevious), id);
+    expect_no_erasure(2, digest(1), id);  // where the two histories part
+    expect_no_erasure(2, foreign, id);
+    expect_no_erasure(4, digest(3), id);
+    expect_no_erasure(4, foreign, id);
+    fs::rename(folder_ + "/" + files[2].name, state_path_ + "/aside");
+    expect_no_erasure(3, digest(2), id);  // in another's place
+    fs::rename(state_path_ + "/aside", folder_ + "/" + files[2].name);
+  }
+  expect_no_erasure(5, digest(4), first);
+  expect_no_erasure(5, foreign, first, true);
+  expect_no_erasure(6, foreign, first, true);
+  // What no key of ours signed puts nothing in dispute.
+  write(folder_ + "/" + sealed_name(3, id_of(7)),
+        *seal(key_named("stranger"), 3, foreign, certificate_text(7)));
+  EXPECT_THAT(check_chain(folder_, keys)->doubted.disputed, IsEmpty());
+}
+
 // Who has a key that leaked could say that the first tenancy was of another drive.
 TEST_F(ChainTest, AVoidEntryNamesTheDriveOfAnotherOnlyWhereNothingElseDoes) {
   std::vector<std::string> names;
