@@ -113,6 +113,17 @@ Result<bool> revert_opal(const DriveContext& drive, const Look& look, const Pati
   return Error{Errc::failed, fmt::format("opal: {}; {}", why, done.error().what)};
 }
 
+// Of a drive that a lock or an owner of TCG Opal quarantines: Reclaim's own way to put it right.
+std::string by_psid(const DriveContext& drive, bool reverted) {
+  if (reverted) {
+    return "Reclaim's revert by PSID has not changed that: power-cycle the drive first; if that "
+           "does not help, replace it";
+  }
+  const std::string& path = drive.options.psid_file;
+  return fmt::format("or let Reclaim revert it: write its serial number and that PSID into {}",
+                     path.empty() ? "a file, and name the file in [nvme] psid_file" : path);
+}
+
 }  // namespace
 
 Result<std::string> enrolment(const DriveContext& drive) {
@@ -146,7 +157,8 @@ Result<StepReport> reset_controller_state(DriveContext& drive, const StepRequest
   }
   const ResidueJudgement& judgement = look->judgement;
   if (!judgement.quarantine.empty()) {
-    const Error error = quarantined(judgement.quarantine);
+    Error error = quarantined(judgement.quarantine);
+    if (judgement.revertible) error.what += "; " + by_psid(drive, *reverted);
     return *reverted ? error.wrap("after a revert of TCG Opal by PSID") : error;
   }
   report.findings.insert(report.findings.end(), judgement.findings.begin(),

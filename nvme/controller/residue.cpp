@@ -123,9 +123,9 @@ void judge_firmware(Judge& judge) {
 }
 
 void judge_opal(Judge& judge) {
-  constexpr std::string_view kRevert =
-      "write its serial number and the PSID on its label into the file of [nvme] psid_file, or "
-      "unlock it, then clean the device again";
+  constexpr std::string_view kUnlock =
+      "unlock it, or revert it by a tool of your own and the PSID on its label, then clean the "
+      "device again";
   const OpalState& opal = judge.now.opal;
   if (judge.enrolled != nullptr && lost_block(judge.enrolled->opal, opal)) {
     judge.reset(ResidueReset{ResidueReset::Kind::block_sid, "opal"},
@@ -135,15 +135,15 @@ void judge_opal(Judge& judge) {
   if (!opal.supported) return judge.tell("opal", "not supported");
   const std::size_t before = judge.out.quarantine.size();
   if (opal.locked) {
-    judge.quarantine("opal", "a locking range is locked", kRevert);
+    judge.quarantine("opal", "a locking range is locked", kUnlock);
   } else if (opal.locking_enabled) {
-    judge.quarantine("opal", "locking is enabled: ownership of the drive was taken", kRevert);
+    judge.quarantine("opal", "locking is enabled: ownership of the drive was taken", kUnlock);
   }
   if (opal.mbr_enabled) {
     judge.quarantine("opal",
                      fmt::format("a shadow MBR is enabled{}",
                                  opal.mbr_done ? "" : " and hides the media's beginning"),
-                     kRevert);
+                     kUnlock);
   }
   const bool sid_was_changed = judge.enrolled != nullptr && judge.enrolled->opal.sid_changed;
   if (opal.sid_known && judge.enrolled != nullptr && opal.sid_changed != sid_was_changed) {
@@ -151,12 +151,12 @@ void judge_opal(Judge& judge) {
                      opal.sid_changed
                          ? "the SID was changed since enrolment: ownership of the drive was taken"
                          : "the SID was set back since enrolment",
-                     opal.sid_changed ? kRevert : "set it again, then enrol the drive again");
+                     opal.sid_changed ? kUnlock : "set it again, then enrol the drive again");
   }
   if (opal.sid_known && opal.sid_changed && judge.doubtful()) {
     judge.quarantine(
         "opal", "the SID has an owner, and no enrolment baseline tells whether a tenant took it",
-        fmt::format("{}; otherwise {}", kAcceptIt, kRevert));
+        fmt::format("{}; otherwise {}", kAcceptIt, kUnlock));
   }
   // A revert takes nothing from an owner of the enrolment, nor from one of whom no more is known
   // than that there is one.

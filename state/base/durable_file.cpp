@@ -96,9 +96,11 @@ Result<std::string> read_secret(const std::string& path) {
   if (known && !is_secret(info.st_mode, info.st_uid, info.st_gid, ::geteuid(), ::getegid())) {
     return Error{Errc::invalid,
                  fmt::format("{}: others than its owner may read this secret (mode {:04o}): "
-                             "chmod 600 it (640 where it is root's, and its group the service's "
-                             "own), and consider a new one",
-                             path, info.st_mode & 07777U)};
+                             "chmod 600 it{}, and consider a new one",
+                             path, info.st_mode & 07777U,
+                             ::geteuid() == 0 ? ""
+                                              : " (640 where it is root's, and its group this "
+                                                "service's own)")};
   }
   return file->read_all(kSecretBytesMax);
 }

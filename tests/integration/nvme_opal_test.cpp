@@ -12,6 +12,7 @@
 namespace reclaim::nvme {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -95,10 +96,10 @@ TEST_F(OpalTest, AWrongPsidIsTriedOnce) {
 TEST_F(OpalTest, WithoutALineOfItsOwnItStaysLocked) {
   take_locked();
   write_psids("OTHER " + std::string(kPsid) + "\n");
-  expect_error(reset(), Errc::failed, "into the file of [nvme] psid_file");
+  expect_error(reset(), Errc::failed, "its serial number and that PSID into " + options_.psid_file);
   options_.psid_file.clear();
   take_again();
-  expect_error(reset(), Errc::failed, "into the file of [nvme] psid_file");
+  expect_error(reset(), Errc::failed, "a file, and name the file in [nvme] psid_file");
   options_.psid_file = folder_ / "psids";
   take_again();
   write_psids("S1 " + std::string(kPsid) + " 1\n");
@@ -120,14 +121,19 @@ TEST_F(OpalTest, AGuardThatAppearsStopsTheRevert) {
 TEST_F(OpalTest, WhatTheDriveSaysOfItselfCounts) {
   take_locked("opal_reverts_nothing=1");
   write_psids("S1 " + std::string(kPsid) + "\n");
-  expect_error(reset(), Errc::failed, "after a revert of TCG Opal by PSID: opal: a locking range");
+  const auto report = reset();
+  expect_error(report, Errc::failed, "after a revert of TCG Opal by PSID: opal: a locking range");
+  EXPECT_THAT(report.error().what,
+              AllOf(HasSubstr("power-cycle the drive first"), Not(HasSubstr("serial number"))));
 }
 
 TEST_F(OpalTest, NothingIsRevertedThatIsQuarantinedAllTheSame) {
   take_locked("rpmb=1");
   write_psids("S1 " + std::string(kPsid) + "\n");
   set("rpmb_key", "1");
-  expect_error(reset(), Errc::failed, "rpmb: ");
+  const auto report = reset();
+  expect_error(report, Errc::failed, "rpmb: ");
+  EXPECT_THAT(report.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(locked());
 }
 
@@ -136,12 +142,16 @@ TEST_F(OpalTest, AnOwnerOfTheEnrolmentKeepsHisDrive) {
   before_ = enrol();
   write_psids("S1 " + std::string(kPsid) + "\n");
   set("opal_locked", "1");
-  expect_error(reset(), Errc::failed, kLocked);
+  const auto his = reset();
+  expect_error(his, Errc::failed, kLocked);
+  EXPECT_THAT(his.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(locked());
   // And without a baseline nothing tells whose he is.
   set("opal_locked", "0");
   before_.clear();
-  expect_error(reset(), Errc::failed, "the SID has an owner");
+  const auto of_nobody = reset();
+  expect_error(of_nobody, Errc::failed, "the SID has an owner");
+  EXPECT_THAT(of_nobody.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(security(&emulator::SecurityState::sid_set));
 }
 
