@@ -14,6 +14,7 @@
 #include "cli/complain.h"
 #include "state/base/durable_file.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 #include "state/base/visible.h"
 #include "state/certificate/order_seal.h"
@@ -21,6 +22,13 @@
 
 namespace reclaim::cli {
 namespace {
+
+// True if Redis names an entry of a stream so: "1763640000123-0".
+bool is_entry_id(const std::string& id) {
+  const std::size_t dash = id.find('-');
+  return dash != std::string::npos && parse_number<std::uint64_t>(id.substr(0, dash)) &&
+         parse_number<std::uint64_t>(id.substr(dash + 1));
+}
 
 // Names the user at the keyboard (who called sudo, or whom the process belongs to) and the machine.
 std::string user_and_machine() {
@@ -126,6 +134,13 @@ int run_order_list(Session& session, const OrderOptions& options, std::ostream& 
 int run_order_withdraw(Session& session, const OrderOptions& options, std::ostream& out,
                        std::ostream& err) {
   const std::string host = options.host.empty() ? session.settings().host : options.host;
+  if (!is_entry_id(options.id)) {
+    return complain(err, Error{Errc::invalid,
+                               fmt::format("'{}' is not the ID of an order, which is like "
+                                           "1763640000123-0: `reclaim device order list` shows it "
+                                           "in the column ID",
+                                           printable_excerpt(options.id))});
+  }
   const auto store = session.store();
   if (!store) return complain(err, store.error());
   const auto gone = session.wait<bool>(

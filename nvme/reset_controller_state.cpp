@@ -113,7 +113,8 @@ Result<bool> revert_opal(const DriveContext& drive, const Look& look, const Pati
   return Error{Errc::failed, fmt::format("opal: {}; {}", why, done.error().what)};
 }
 
-// Of a drive that a lock or an owner of TCG Opal quarantines: Reclaim's own way to put it right.
+// Says what Reclaim itself could do, or has done, to a drive that only a lock or an owner of TCG
+// Opal quarantines.
 std::string by_psid(const DriveContext& drive, bool reverted) {
   if (reverted) {
     return "Reclaim's revert by PSID has not changed that: power-cycle the drive first; if that "

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "cli/commands.h"
 #include "handlers/accepted_drive.h"
 
 namespace reclaim::cli {
@@ -66,6 +69,21 @@ TEST(DriveToAccept, HasASerialThatADriveCanHave) {
         << none;
     EXPECT_THAT(accepts({"", "", ""}, none), HasSubstr("is no serial of a drive")) << none;
     EXPECT_THAT(accepts({none, "", ""}, none), HasSubstr("is no serial of a drive")) << none;
+  }
+}
+
+// The request id is what the other commands print.
+TEST(OrderWithdraw, AsksForTheIdThatTheListShows) {
+  const config::Settings settings;
+  NullLogger quiet;
+  Session session(settings, quiet);
+  for (const char* id : {"req-7c0e2f0e-7c0e-4d0e-9d55-0000000000aa", "7", "7-", "7-x", ""}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    OrderOptions options;
+    options.id = id;
+    EXPECT_EQ(run_order_withdraw(session, options, out, err), 1) << id;
+    EXPECT_THAT(err.str(), HasSubstr("`reclaim device order list` shows it in the column ID"));
   }
 }
 
