@@ -222,9 +222,10 @@ void AmqpLink::drop_connection(bool polite) {
 void AmqpLink::fail(const Error& error, bool polite) {
   const bool lasted =
       uv_now(loop_) - connected_at_ms_ > static_cast<std::uint64_t>(options_.reconnect_interval_ms);
+  state_.last_error = fmt::format("RabbitMQ at {}: {}{}", state_.host, error.what,
+                                  queue_watch_ ? queue_watch_->last_words() : "");
   drop_connection(polite);
   ++counters_.disconnects;
-  state_.last_error = fmt::format("RabbitMQ at {}: {}", state_.host, error.what);
   logger_.warning(log_name::kAmqp, state_.last_error);
   // A broker that takes us and throws us out at once is a failing one.
   failures_ = lasted ? (polite ? 0 : 1) : failures_ + 1;

@@ -84,6 +84,15 @@ Result<AmqpQueueWatch::Progress> AmqpQueueWatch::purged(const amqp_queue_purge_o
   return next_queue();
 }
 
+std::string AmqpQueueWatch::last_words() const {
+  if (step_ != Step::purging) return {};
+  return fmt::format(
+      "; it was asked to empty the queue '{}', and is not asked again before the "
+      "next start. If that is a stream, which cannot be emptied, take its topic out "
+      "of [listener] drain and bound it by a policy with max-age",
+      name());
+}
+
 Result<AmqpQueueWatch::Progress> AmqpQueueWatch::closed(const amqp_channel_close_t& close) {
   memory_.unanswered.erase(name());
   open_ = false;

@@ -24,8 +24,8 @@ namespace reclaim::listener {
 // The memory that outlives a connection.
 struct AmqpQueueMemory {
   std::set<std::string> without_reader;  // at the look before
-  // Asked to be emptied, and no answer came. A stream refuses with the connection's end: it is
-  // asked once.
+  // Asked to be emptied, and no answer came. A stream refuses with the connection's end, and no
+  // declare tells what it is: it is asked once.
   std::set<std::string> unanswered;
 };
 
@@ -46,6 +46,8 @@ class AmqpQueueWatch final {
   [[nodiscard]] std::uint64_t drained() const { return drained_; }
   // The reason why a queue could not be looked at or emptied, other than that it is not there.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Follows the error of a connection that ends now; empty: no queue was asked to be emptied.
+  [[nodiscard]] std::string last_words() const;
 
  private:
   enum class Step { idle, opening, declaring, purging };

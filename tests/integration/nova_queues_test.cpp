@@ -115,7 +115,10 @@ TEST_F(NovaQueues, AStreamThatCannotBeEmptiedIsAskedOnce) {
   publish(client, 3);
   Consumer consumer(draining());
   ASSERT_TRUE(consumer.wait([&] { return consumer.link().counters().disconnects > 0; }));
-  EXPECT_THAT(consumer.link().state().last_error, HasSubstr("not supported by stream"));
+  const std::string& error = consumer.link().state().last_error;
+  EXPECT_THAT(error, HasSubstr("not supported by stream"));
+  EXPECT_THAT(error, HasSubstr("asked to empty the queue '" + queue() + "'"));
+  EXPECT_THAT(error, HasSubstr("take its topic out of [listener] drain"));
   ASSERT_TRUE(consumer.wait_connected());
   look(consumer, 4);
   EXPECT_EQ(consumer.link().counters().disconnects, 1U);
