@@ -14,6 +14,10 @@ constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command d
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 constexpr std::size_t kOrdersWaitingMax = 256;
+constexpr std::size_t kTakenMax = 4096;
+constexpr std::string_view kTakenBefore =
+    "it was taken before, and a Redis that lacks that has brought it back: look at the device, "
+    "then issue it again if you still mean it";
 constexpr std::string_view kJudgedBefore =
     "this order, or a later one for the device, was judged before: issue it again; if that does "
     "not help, the clock of a machine that gives orders is ahead";
@@ -28,7 +32,18 @@ void OrderDesk::take(const Order& order) {
       {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
        {"authenticated", is_proven(order) ? "true" : "false"},
        {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
+  if (!has_to_be_proven(order) && was_heard(order)) return answer(order, std::string(kTakenBefore));
   judge(order);
+}
+
+// A replica that takes over may lack that an order was taken, and has it still, under its id. One
+// that has to be proven is told from its copy by the ledger.
+bool OrderDesk::was_heard(const Order& order) {
+  const std::int64_t written = written_at_ms(order.id);
+  if (written == 0) return false;
+  const bool is_new = heard_.emplace(written, order.id).second;
+  if (heard_.size() > kTakenMax) heard_.erase(heard_.begin());
+  return !is_new;
 }
 
 void OrderDesk::judge(const Order& order, bool again) {

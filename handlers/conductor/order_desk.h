@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
@@ -49,6 +51,8 @@ class OrderDesk final {
   void refuse_waiting(const std::function<void()>& one_done);
 
  private:
+  // True if this run has taken that entry of the stream already; else it is remembered.
+  [[nodiscard]] bool was_heard(const Order& order);
   // `again`: it has waited already.
   void judge(const Order& order, bool again = false);
   void answer(const Order& order, const std::string& refusal);
@@ -67,6 +71,7 @@ class OrderDesk final {
   LedgerGate& ledger_;
   Devices& devices_;
   std::deque<Order> waiting_;
+  std::set<std::pair<std::int64_t, std::string>> heard_;  // ids, by when they were written
   // Devices for which an order is on its way through ledger and Placement: until it is done, those
   // that follow wait.
   std::set<PciAddress> accepting_;

@@ -178,3 +178,6 @@ unit_mutant(a_set_clock_makes_a_look_later conductor handlers/conductor/agent_re
   "Cyborg's agent takes a look for later than its unbinding, because the clock was set back between"
   [[  return std::min(began.wall, WallMs{now.wall.ms - (now.mono.ms - began.mono.ms)});]]
   [[  return began.wall;]])
+unit_mutant(orders_come_back conductor handlers/conductor/order_desk.cpp LaggingReplica.*
+  "a replica that takes over brings an order back, and it ends an operator's maintenance"
+  [[  return !is_new;]] [[  return false && is_new;]])

@@ -336,5 +336,39 @@ TEST_F(ForeignRedis, WhatIsDirtyOnTheLedgerIsNotHeld) {
   EXPECT_FALSE(world->conductor->records().front().held);
 }
 
+// Without a key of orders nothing else tells the two apart.
+TEST(LaggingReplica, BringsNoOrderBackThatWasTaken) {
+  WorldOptions options;
+  options.scripted = true;
+  World world(options);
+  world.start_worker();
+  world.pass(kMinuteMs);
+  int number = 0;
+  const auto said_by_anyone = [&](const char* what) {
+    Order order;
+    order.order = what;
+    order.address = to_string(world.slots[0].address);
+    order.who = "alice@controller-1";
+    order.request_id = "req-" + std::to_string(++number);
+    order.issued_at = world.scheduler.now().wall;
+    order.id = std::to_string(order.issued_at.ms) + "-0";
+    return order;
+  };
+  const auto answer = [&](const Order& order) {
+    world.conductor->take(order);
+    world.pass(kMinuteMs);
+    return world.store.order_answers.at(order.request_id);
+  };
+  world.slots[0].maintained = true;
+  EXPECT_EQ(answer(said_by_anyone("maintenance_on")), "");
+  const Order off = said_by_anyone("maintenance_off");
+  EXPECT_EQ(answer(off), "");
+  const Order again = said_by_anyone("maintenance_on");
+  EXPECT_EQ(answer(again), "");
+  EXPECT_THAT(answer(off), HasSubstr("a Redis that lacks that has brought it back"));
+  EXPECT_TRUE(world.record().maintenance);
+  EXPECT_EQ(world.failure.value_or(""), "");
+}
+
 }  // namespace
 }  // namespace reclaim::sim

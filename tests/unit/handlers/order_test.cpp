@@ -36,7 +36,7 @@ struct Orders : ::testing::Test {
     order.who = "alice@controller-1";
     order.request_id = "req-" + std::to_string(++issued_);
     order.issued_at = world->scheduler.now().wall;
-    order.id = std::to_string(order.issued_at.ms) + "-0";
+    order.id = std::to_string(order.issued_at.ms) + "-" + std::to_string(issued_);
     order.mac = world->order_code;
     const Record* stored = world->store.stored(world->slots[0].address);
     if (what == "unhold" && stored != nullptr) order.hold = hold_id(*stored);
