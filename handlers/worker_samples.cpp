@@ -1,7 +1,6 @@
 #include "handlers/worker_samples.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "state/base/json.h"

@@ -3,7 +3,6 @@
 // X509_VERIFY_PARAM_set1_host(3) and set1_ip_asc(3), and asked for the reason.
 #include "state/redis/tls.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <hiredis/hiredis.h>
 #include <hiredis/hiredis_ssl.h>
@@ -52,17 +51,17 @@ int no_pass_phrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* asked)
 Status use_key(SSL_CTX& context, const RedisTlsOptions& options) {
   constexpr std::string_view kOption = "tls_key_file";
   const std::string& path = options.key_file;
-  const auto file = durable_file::File::open(path, O_RDONLY);
+  const auto file = durable_file::File::open_regular(path);
+  if (!file && file.error().raw == 0) {
+    return unusable(kOption, path, "it is no regular file; name one");
+  }
   if (!file) {
     return unusable(kOption, path,
                     fmt::format("{}; correct the path, or let this process' user read it",
                                 std::generic_category().message(file.error().raw)));
   }
   struct stat found {};
-  if (::fstat(file->fd(), &found) != 0 || !S_ISREG(found.st_mode)) {
-    return unusable(kOption, path, "it is no regular file; name one");
-  }
-  if ((found.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0) {
+  if (::fstat(file->fd(), &found) != 0 || (found.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0) {
     return unusable(kOption, path,
                     fmt::format("others than its owner may use this private key (mode {:04o}); "
                                 "chmod 0600 it, and consider a new one",

@@ -230,6 +230,10 @@ TEST_F(RedisTlsTest, FilesThatCannotBeUsedAreNamed) {
   options.tls.key_file = file("nothing.key");
   EXPECT_THAT(error_of(options), HasSubstr("[redis] tls_key_file " + file("nothing.key") +
                                            ": No such file or directory; correct the path"));
+  // Nobody writes to it, and nothing waits for that.
+  options.tls.key_file = file("pipe.key");
+  ASSERT_EQ(::mkfifo(options.tls.key_file.c_str(), 0600), 0);
+  EXPECT_THAT(error_of(options), HasSubstr("it is no regular file; name one"));
   options.tls.key_file = file("server.key");
   EXPECT_THAT(error_of(options), HasSubstr("it is not the key of the certificate"));
   options.tls.key_file = file("client.pem");
