@@ -102,6 +102,19 @@ struct Tenants : ::testing::Test {
 
 using PassedOn = Tenants;
 
+// The ledger knows that the drive is dirty, and not whose it is (waiting.md).
+TEST_F(PassedOn, IsSaidOfEachTenantWhenRedisHasLostItsRecords) {
+  begin();
+  world->kill_worker();
+  world->store.lose_everything();
+  world->start_worker();
+  look();
+  EXPECT_THAT(world->record().last_error, HasSubstr("although it is remembered as dirty: "));
+  EXPECT_THAT(world->record().last_error, HasSubstr(kAlarm));
+  EXPECT_EQ(world->record().instance, first);
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+}
+
 TEST_F(PassedOn, BehindAProviderThatNovaMadeAnewItIsAnAlarmAtOnce) {
   begin();
   the_next_gets_it_unseen(true, "project-1");
