@@ -129,7 +129,11 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (another && !(slot.disown_ordered && slot.swapped)) {
     return fail(where + ": another drive than the one enrolled");
   }
-  if (manual && erase && !slot.clean_ordered) return fail(where + ": no operator said so");
+  // Nobody has told the worker that its release was made: the word for its cleaning stands.
+  const Record* known = store.last_saved(slot.address);
+  const bool ordered =
+      slot.clean_ordered || (known != nullptr && slot.ordered_before == known->certificate_id);
+  if (manual && erase && !ordered) return fail(where + ": no operator said so");
   if (std::string_view(what) == "canary") {
     if (std::string why = check_holds(slot, StepStage::before); !why.empty()) {
       return fail(where + ": " + why);
@@ -239,6 +243,10 @@ void World::check_released(Provider& provider) {
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
   slot->counts_anew = false;
   slot->given = slot->reserved_by_hand = slot->like_a_hand = false;
+  const Record* known = store.last_saved(slot->address);
+  slot->ordered_before.reset();
+  if (slot->clean_ordered && known != nullptr) slot->ordered_before = known->certificate_id;
+  slot->clean_ordered = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -304,10 +312,7 @@ void World::check_saved(const Record& record) {
     }
   }
   if (!is_busy(record.stage)) slot.approved_by.clear();
-  // An operator's word is for one cleaning, which ends when its release is known.
-  const bool is_over = record.certificate_id != slot.certificate;
-  slot.certificate = record.certificate_id;
-  if (is_over || record.stage == Stage::allocated) slot.clean_ordered = false;
+  if (record.stage == Stage::allocated) slot.ordered_before.reset();
   if (record.stage == Stage::available) slot.unreserved_ms = 0;
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||

@@ -161,7 +161,7 @@ void World::agent_unreserves(Slot& slot) {
   say(fmt::format("cyborg: its agent un-reserves {}", to_string(slot.address)));
   placement.set_reserved_by(forgotten ? Offered::counts_anew : Offered::by_us, provider->row.uuid,
                             0);
-  slot.given = slot.reserved_by_hand = slot.like_a_hand = false;
+  slot.given = slot.reserved_by_hand = slot.like_a_hand = slot.clean_ordered = false;
   slot.unreserved_since_ms = 0;
 }
 

@@ -101,7 +101,8 @@ struct Slot {
   std::int64_t release_asked_ms = 0;
   std::set<std::string> approved_by;   // at a hold of the cleaning that goes on
   bool clean_ordered = false;          // since its last tenancy or release
-  std::string certificate;             // of its record, as it was saved last
+  // A release was made since an operator's word, and this was the record's certificate then.
+  std::optional<std::string> ordered_before;
   int operator_tries = 0;              // in the quiet end
   std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t verified_ms = 0;        // and its last verification passed
