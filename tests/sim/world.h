@@ -99,8 +99,8 @@ struct Slot {
   bool tellable = false;          // and the worker can know that
   std::int64_t displaced_dirty_since_ms = 0;
   std::int64_t release_asked_ms = 0;
-  std::set<std::string> approved_by;   // at a hold of the cleaning that goes on
-  bool clean_ordered = false;          // since its last tenancy or release
+  std::set<std::string> approved_by;  // at a hold of the cleaning that goes on
+  bool clean_ordered = false;         // since its last tenancy or release
   // A release was made since an operator's word, and this was the record's certificate then.
   std::optional<std::string> ordered_before;
   int operator_tries = 0;              // in the quiet end
