@@ -83,6 +83,7 @@ TEST_F(OpalTest, AWrongPsidIsTriedOnce) {
   take_locked();
   write_psids("S1 " + std::string(kOther) + "\n");
   const auto report = reset();
+  ASSERT_FALSE(report.ok());
   expect_error(report, Errc::failed, "does not accept its PSID");
   EXPECT_THAT(report.error().what, HasSubstr(kLocked));
   EXPECT_THAT(report.error().what, Not(HasSubstr(kOther)));
@@ -122,6 +123,7 @@ TEST_F(OpalTest, WhatTheDriveSaysOfItselfCounts) {
   take_locked("opal_reverts_nothing=1");
   write_psids("S1 " + std::string(kPsid) + "\n");
   const auto report = reset();
+  ASSERT_FALSE(report.ok());
   expect_error(report, Errc::failed, "after a revert of TCG Opal by PSID: opal: a locking range");
   EXPECT_THAT(report.error().what,
               AllOf(HasSubstr("power-cycle the drive first"), Not(HasSubstr("serial number"))));
@@ -132,6 +134,7 @@ TEST_F(OpalTest, NothingIsRevertedThatIsQuarantinedAllTheSame) {
   write_psids("S1 " + std::string(kPsid) + "\n");
   set("rpmb_key", "1");
   const auto report = reset();
+  ASSERT_FALSE(report.ok());
   expect_error(report, Errc::failed, "rpmb: ");
   EXPECT_THAT(report.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(locked());
@@ -143,6 +146,7 @@ TEST_F(OpalTest, AnOwnerOfTheEnrolmentKeepsHisDrive) {
   write_psids("S1 " + std::string(kPsid) + "\n");
   set("opal_locked", "1");
   const auto his = reset();
+  ASSERT_FALSE(his.ok());
   expect_error(his, Errc::failed, kLocked);
   EXPECT_THAT(his.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(locked());
@@ -150,6 +154,7 @@ TEST_F(OpalTest, AnOwnerOfTheEnrolmentKeepsHisDrive) {
   set("opal_locked", "0");
   before_.clear();
   const auto of_nobody = reset();
+  ASSERT_FALSE(of_nobody.ok());
   expect_error(of_nobody, Errc::failed, "the SID has an owner");
   EXPECT_THAT(of_nobody.error().what, Not(HasSubstr("let Reclaim revert it")));
   EXPECT_TRUE(security(&emulator::SecurityState::sid_set));
