@@ -117,7 +117,7 @@ class Verdicts final {
 std::string in_words(const DriveEvent& tenancy) {
   return fmt::format("entry {} ({}{}{})", tenancy.sequence, to_iso8601(tenancy.at),
                      tenancy.instance.empty() ? "" : ", instance " + tenancy.instance,
-                     tenancy.is_void ? ", by a key that proves nothing there" : "");
+                     tenancy.is_void ? ", by an entry that proves nothing there" : "");
 }
 
 // `must_have_one`: who names a folder, a key or a noted entry means a chain that has entries.
@@ -194,8 +194,23 @@ bool names_an_entry(std::string_view name) {
          looks_like_uuid(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
 }
 
-// An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain has to be
-// in that; one by another key is another host's, or of a chain that is not at hand.
+// Says what speaks against a file in a folder with a chain's head; empty: nothing, or the chain
+// there is not of the file's key.
+std::string why_not_where_it_lies(const std::string& path, const std::string& text,
+                                  const Sealed& sealed, const std::vector<PublicKey>& keys) {
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  std::error_code failed;
+  if (!fs::exists(fs::path(folder) / "head", failed)) return {};
+  const auto chain = check_chain(folder, keys);
+  if (!chain.ok()) return chain.error().what;
+  const bool is_its = chain->signers.contains(sealed.key_id);
+  return is_its ? why_not_of_chain(folder, text, sealed, *chain) : std::string();
+}
+
+// An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain, or of one
+// beside it, has to be in that; one by another key is another host's, or of a chain that is not at
+// hand.
 void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
                 Verdicts& verdicts) {
   const auto file = find_file(folder, named);
@@ -213,6 +228,11 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
   }
   if (file.ok() || chain.signers.contains(sealed->key_id)) {
     if (std::string why = why_not_of_chain(folder, *text, *sealed, chain); !why.empty()) {
+      return verdicts.bad(named, std::move(why));
+    }
+  }
+  if (!file.ok()) {
+    if (std::string why = why_not_where_it_lies(named, *text, *sealed, chain.keys); !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }
   }
@@ -354,14 +374,11 @@ int run_certificate_head(const config::Settings& settings, const CertificateOpti
                                                           "tells more",
                                                           first.file, first.what)});
   }
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return complain(err, listing.error());
-  for (const ChainFile& file : listing->files) {
-    if (file.sequence != newest->last) continue;
-    out << newest->last_sha256 << "  " << file.name << '\n';
-    return 0;
+  if (newest->count == 0) {
+    return complain(err, Error{Errc::not_found, folder + ": holds no certificate yet"});
   }
-  return complain(err, Error{Errc::not_found, folder + ": holds no certificate yet"});
+  out << newest->last_sha256 << "  " << newest->last_name << '\n';
+  return 0;
 }
 
 }  // namespace reclaim::cli

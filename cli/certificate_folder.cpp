@@ -210,20 +210,22 @@ Result<ReportSource> read_chain(const ChainPlace& place, const DoubtedEntries& d
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
     const bool is_void = doubted.revoked.contains(file.name);
+    const bool is_disputed = doubted.disputed.contains(file.name);
     const bool is_unproven = doubted.unproven.contains(file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);
       if (certificate.ok() && !is_void) {
-        source.erasures.push_back({file.sequence, *std::move(certificate), is_unproven,
-                                   doubted.disputed.contains(file.name)});
+        source.erasures.push_back(
+            {file.sequence, *std::move(certificate), is_unproven, is_disputed});
       } else if (!certificate.ok()) {
         read = certificate.error();
       }
     } else if (opened.ok()) {
       auto entry = decode_audit(opened->content);
       if (entry.ok()) {
-        source.audit.push_back({file.sequence, *std::move(entry), is_void, is_unproven, file.name});
+        source.audit.push_back(
+            {file.sequence, *std::move(entry), is_void || is_disputed, is_unproven, file.name});
       } else {
         read = entry.error();
       }

@@ -59,7 +59,7 @@ Cell percent(const std::optional<int>& used) {
 Tenants tenants_of(const ReportSource& chain, bool proven) {
   Tenants tenants;
   for (const Erasure& each : chain.erasures) {
-    if (proven && each.is_unproven) continue;
+    if (each.is_disputed || (proven && each.is_unproven)) continue;
     const Certificate& it = each.certificate;
     tenants.add(it.instance, it.migration, it.project);
   }

@@ -28,7 +28,7 @@ struct Erasure {
 struct AuditLine {
   std::uint64_t sequence = 0;
   AuditEntry entry;
-  bool is_void = false;      // signed with a key that proves nothing there
+  bool is_void = false;      // by a key that proves nothing there, or of another history, maybe
   bool is_unproven = false;  // signed by no key that is known there
   std::string file = {};     // two may have one sequence
 };

@@ -234,12 +234,12 @@ std::string incidents(const PeriodReport& report) {
 // Lists each erasure of a tenant, if the report is of one.
 std::string erasures(const PeriodReport& report) {
   if (!report.selection.names_a_tenant()) return {};
-  constexpr std::array<std::string_view, 8> kShown = {"Host",   "Sequence", "Released At", "Serial",
-                                                      "Method", "Class",    "Instance",    "ID"};
+  constexpr std::array<std::string_view, 9> kShown = {
+      "Host", "Sequence", "Released At", "Serial", "Method", "Class", "Instance", "ID", "Chain"};
   const Table& table = report.erasures_shown;
   std::vector<std::vector<std::string>> rows = {{"Host", "Number", "Released (UTC)",
                                                  "Serial number", "Method", "Class", "Instance",
-                                                 "Certificate"}};
+                                                 "Certificate", "Chain"}};
   for (const auto& cells : table.rows) {
     std::vector<std::string> row;
     for (const std::string_view name : kShown) {

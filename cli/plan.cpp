@@ -202,6 +202,29 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
   return known;
 }
 
+// Asks the guards of the host about the device, and claims nothing.
+Result<std::vector<nvme::GuardFinding>> inspect(Session& session, const Sighting& sighting,
+                                                const Record& claimed, const DevicePolicy& policy) {
+  return session.wait<std::vector<nvme::GuardFinding>>([&](auto done) {
+    if (!sighting.by_steps) {
+      return session.drives().inspect(claim_request(claimed, policy), std::move(done));
+    }
+    session.drives().inspect_function(function_claim_request(claimed, policy), std::move(done));
+  });
+}
+
+// Lists what they found; what one of them refuses waits.
+void heed(const std::vector<nvme::GuardFinding>& findings, const PciAddress& address, Table& guards,
+          Verdict& verdict) {
+  for (const nvme::GuardFinding& finding : findings) {
+    guards.rows.push_back({to_string(address), finding.guard,
+                           std::string(finding.passed ? "passed" : "refused"), finding.detail});
+    if (!finding.passed && verdict.word == "clean") {
+      verdict = {"wait", verdict.plan, finding.guard + ": " + finding.detail};
+    }
+  }
+}
+
 }  // namespace
 
 int run_plan(Session& session, const PlanOptions& options, std::ostream& out, std::ostream& err) {
@@ -236,28 +259,10 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     if (!known->redis) verdict = without_record(std::move(verdict));
     if ((sighting.is_drive() || sighting.by_steps) && !is_busy(base.stage) &&
         (verdict.word == "clean" || options.guards)) {
-      const auto findings =
-          session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
-            const Record claimed = to_claim(seen, base, *assessment);
-            if (seen.by_steps) {
-              return session.drives().inspect_function(function_claim_request(claimed, *policy),
-                                                       std::move(done));
-            }
-            session.drives().inspect(claim_request(claimed, policy.value_or(DevicePolicy{})),
-                                     std::move(done));
-          });
-      if (!findings) {
-        complain(err, findings.error().wrap(to_string(address)));
-      } else {
-        for (const nvme::GuardFinding& finding : *findings) {
-          guards.rows.push_back({to_string(address), finding.guard,
-                                 std::string(finding.passed ? "passed" : "refused"),
-                                 finding.detail});
-          if (!finding.passed && verdict.word == "clean") {
-            verdict = {"wait", verdict.plan, finding.guard + ": " + finding.detail};
-          }
-        }
-      }
+      const auto findings = inspect(session, sighting, to_claim(sighting, base, *assessment),
+                                    policy.value_or(DevicePolicy{}));
+      if (!findings) complain(err, findings.error().wrap(to_string(address)));
+      if (findings) heed(*findings, address, guards, verdict);
     }
     if (!known->paused.empty() && verdict.word == "clean") {
       verdict = {"wait", verdict.plan, known->paused};

@@ -24,6 +24,13 @@ struct OrderCall {
   int accepted;  // the status: 202, or as Cyborg answers its own
 };
 
+// The texts for who approves no hold: the token is not its user's own, or nothing tells who calls.
+inline constexpr std::string_view kOwnToken =
+    "use a token of your own, alone, neither delegated nor a service's";
+inline constexpr std::string_view kNobodyKnown =
+    "an approval is a person's, and with [api] auth = none nobody is known: approve it with "
+    "`reclaim device unhold`";
+
 // Null: the resource orders nothing.
 [[nodiscard]] const OrderCall* order_call(Resource resource);
 

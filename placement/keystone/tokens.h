@@ -22,9 +22,10 @@ struct Identity {
   bool delegated = false;  // by a trust, OAuth or an application credential: not the user himself
   std::vector<std::string> service_roles;  // of a valid X-Service-Token; empty: none was given
   // Nobody acts in the user's name, and he is no service, whose login stands on each host. Beside a
-  // service's token an expired one of anybody's is good.
+  // service's token an expired one of anybody's is good. Without Keystone nobody has shown who he
+  // is.
   [[nodiscard]] bool is_in_person() const {
-    return !delegated && service_roles.empty() &&
+    return !user_id.empty() && !delegated && service_roles.empty() &&
            std::find(roles.begin(), roles.end(), "service") == roles.end();
   }
 };

@@ -154,6 +154,7 @@ class Walk final {
     if (report_.first == 0) report_.first = file.sequence;
     report_.last = file.sequence;
     report_.last_sha256 = digest_;
+    report_.last_name = file.name;
     name_ = file.name;
     if (head_.ok() && *head_ && name_ == (*head_)->name) digest_of_head_ = digest_;
   }
@@ -192,32 +193,34 @@ class Walk final {
     std::string name;
     std::string digest;
     std::string previous;
-    bool is_certificate = false;
     bool counts = false;  // signed with a key that proves something there
   };
 
+  [[nodiscard]] bool any_at(std::uint64_t sequence, const auto& is) const {
+    const auto [from, to] = links_.equal_range(sequence);
+    return std::any_of(from, to, [&](const auto& each) { return is(each.second); });
+  }
+
+  // Who put a part of another history behind a gap has chained it as well: what does not lead back
+  // to the first entry, by entries that are alone in their places, may be of either.
   [[nodiscard]] std::set<std::string> disputed() const {
     std::set<std::string> names;
-    const auto any = [&](std::uint64_t sequence, auto&& is) {
-      const auto [from, to] = links_.equal_range(sequence);
-      return std::any_of(from, to, [&](const auto& each) { return is(each.second); });
-    };
-    for (const auto& [sequence, link] : links_) {
-      const Link& it = link;
-      if (!it.is_certificate || !it.counts) continue;
+    std::set<std::string> sound;  // digests
+    for (const auto& [sequence, each] : links_) {
+      const Link& it = each;
       const bool is_first =
           sequence == 1 || (!from_the_first_ && sequence == links_.begin()->first);
-      const bool is_alone =
-          !any(sequence, [&](const Link& other) { return other.counts && other.name != it.name; });
-      const bool follows = is_first || any(sequence - 1, [&](const Link& before) {
-                             return before.digest == it.previous;
-                           });
-      const bool is_followed = !any(sequence + 1, [](const Link& next) { return next.counts; }) ||
-                               any(sequence + 1, [&](const Link& next) {
-                                 return next.counts && next.previous == it.digest;
-                               });
+      const bool is_alone = !any_at(
+          sequence, [&](const Link& other) { return other.counts && other.name != it.name; });
+      const bool follows = is_first || sound.contains(it.previous);
+      if (is_alone && follows) sound.insert(it.digest);
+      const bool is_followed =
+          !any_at(sequence + 1, [](const Link& next) { return next.counts; }) ||
+          any_at(sequence + 1,
+                 [&](const Link& next) { return next.counts && next.previous == it.digest; });
       const bool head_has_another =
           head_differs_ && sequence >= (*head_)->sequence && it.digest != (*head_)->sha256;
+      if (!it.counts) continue;
       if (!is_alone || !follows || !is_followed || head_has_another) names.insert(it.name);
     }
     return names;
@@ -293,8 +296,13 @@ class Walk final {
     const bool in_order = follows(file, *opened) && at_place;
     Link& link =
         links_.emplace(file.sequence, Link{file.name, sha256_of(text), opened->previous})->second;
-    if (!sealed.ok()) return;
-    link.is_certificate = opened->kind == SealedKind::certificate;
+    if (!sealed.ok()) {
+      // Known or not, a key that the chain revokes signs nothing behind that.
+      const bool is_revoked =
+          sealed.error().code == Errc::not_found && !succession_.check_key(*opened).ok();
+      if (is_revoked) report_.doubted.revoked.insert(file.name);
+      return;
+    }
     link.counts = is_itself;
     // Out of its order an entry decides over no key, and such a key proves nothing there either.
     const Status may = in_order ? succession_.take(*sealed) : succession_.check_key(*sealed);
@@ -527,9 +535,8 @@ Result<DriveEvents> drive_events(const std::string& folder, const DoubtedEntries
     if (!opened.ok()) continue;
     auto one = told_by(*opened);
     if (!one) continue;
-    one->is_void = doubted.revoked.contains(file.name);
+    one->is_void = doubted.revoked.contains(file.name) || doubted.disputed.contains(file.name);
     if (one->is_void && opened->kind == SealedKind::certificate) one->event.reset();
-    if (doubted.disputed.contains(file.name)) one->event.reset();
     if (one->event) {
       one->event->file = file.name;
       one->event->is_void = one->is_void;

@@ -85,8 +85,9 @@ struct DoubtedEntries {
   // The entries that are signed by none of the keys that are known there, or are another than their
   // name says: whoever may write the folder put them there.
   std::set<std::string> unproven;
-  // Certificates that another history of the chain has, or may have: their place is another's too,
-  // or what is before or behind it is not chained to them. Their keys are known.
+  // The entries that another history of the chain has, or may have: their place is another's too,
+  // they do not lead back to the first entry, or what is behind is not chained to them. Their keys
+  // are known.
   std::set<std::string> disputed = {};
 };
 struct ChainReport {
@@ -95,6 +96,7 @@ struct ChainReport {
   std::uint64_t first = 0;         // sequence; 0: no entry
   std::uint64_t last = 0;
   std::string last_sha256;  // of the newest file
+  std::string last_name;    // the newest file's
   std::vector<ChainProblem> problems;
   // The keys given, and those that the chain's entries endorse. Where it is broken, the keys given
   // alone: who may write the folder puts an endorsement of a former key wherever he likes.
@@ -124,7 +126,7 @@ struct ChainReport {
 // where none does any more, of the one that they named last. What cannot be read is left out;
 // check_chain() complains of it. A certificate by a revoked key is no erasure, nor is one in
 // dispute. A tenancy by a revoked key may be invented or true, and is marked; it names the drive of
-// another entry only where no other does.
+// another entry only where no other does. The same holds for a tenancy in dispute.
 [[nodiscard]] Result<DriveEvents> drive_events(const std::string& folder,
                                                const DoubtedEntries& doubted = {});
 

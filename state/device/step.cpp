@@ -288,6 +288,14 @@ bool is_its_way(const Record& record, const Row& row) {
   return at_rest(row.from) && at_rest(row.to) && row.effect == EffectKind::none;
 }
 
+// Holds what is_its_way() lets through against what came of it.
+void check_kind(const Record& next, const Row& row) {
+  CHECK(next.cleanable() || row.effect == EffectKind::none);
+  CHECK(row.on != Trigger::gone_uncleanable || !next.cleanable());
+  CHECK(!next.by_steps || !is_of_an_erase(next.stage));
+  CHECK(next.by_steps || row.on != Trigger::steps_verified);
+}
+
 // Anybody on the bus can invent an accelerator request. What that alone says puts nobody in the
 // place of a tenant whom Placement showed and whose certificate is still to be made.
 bool is_only_said(const Record& record, const Facts& facts) {
@@ -351,10 +359,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);
   }
-  CHECK(next.cleanable() || row->effect == EffectKind::none);
-  CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
-  CHECK(!next.by_steps || !is_of_an_erase(next.stage));
-  CHECK(next.by_steps || row->on != Trigger::steps_verified);
+  check_kind(next, *row);
   take(next.step_index, event.facts.step_index);
   next.clean_step = clean_step_of(next);
   if (next.stage != record.stage || next.step_index != record.step_index) {

@@ -420,6 +420,9 @@ unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.
 unit_mutant(a_delegate_approves_for_anybody handlers handlers/api/api.cpp ApiUnholdTest.ADelegated*
   "whoever acts by others' trusts approves a hold as often as he likes"
   [[!call->who.is_in_person()]] [[!call->who.service_roles.empty()]])
+unit_mutant(anybody_is_a_user handlers handlers/api/api.cpp ApiAccessTest.WithAuthOffNobody*
+  "an order of who reaches an API without Keystone is told as a user's"
+  [[    if (!options_.authenticate) order.who =]] [[    if (false) order.who =]])
 unit_mutant(beside_a_service handlers handlers/api/api.cpp ApiDisownTest.BesideAServices*
   "whoever has a service's token and old tokens of others accepts drives in their names"
   [[is_an_operators(order, found.record) && !call->who.service_roles.empty()]] [[false]])

@@ -152,6 +152,16 @@ unit_mutant(unproven_entries_count state state/certificate/chain.cpp
   "whoever may write a mirror hides that a drive was handed on unerased"
   [[    if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);]]
   [[    if (false) report_.doubted.unproven.insert(file.name);]])
+unit_mutant(forks_are_followed state state/certificate/chain.cpp
+  ChainTest.ACertificateOfAnotherHistory*
+  "a host's other history hides that a drive was handed on unerased: by a run of its entries"
+  [[if (is_alone && follows) sound]]
+  [[sound]])
+unit_mutant(unknown_keys_are_never_void state state/certificate/chain.cpp
+  ChainTest.AVoidCertificateIsNoErasure
+  "what a revoked key signed counts where only the key that revoked it is known"
+  [[if (is_revoked) report_]]
+  [[if (false) report_]])
 unit_mutant(two_at_one_place_count state state/certificate/chain.cpp
   ChainTest.ACertificateOfAnotherHistory*
   "a host's other history hides that a drive was handed on unerased: beside the true one"

@@ -230,7 +230,7 @@ TEST_F(CertificateCommands, AVoidCertificateIsNoErasure) {
   // A tenancy in a void entry may be true: it is told, and marked.
   see(leaked, "three", 1'763'660'000'000);
   EXPECT_EQ(run(&run_certificate_verify, options), 1);
-  EXPECT_THAT(out_.str(), HasSubstr("instance three, by a key that proves nothing there)"));
+  EXPECT_THAT(out_.str(), HasSubstr("instance three, by an entry that proves nothing there)"));
 }
 
 // Whoever may write the folder adds one by a key of his own.

@@ -96,6 +96,28 @@ TEST_F(ApiAccessTest, WithAuthOffEveryCallerIsTheAdmin) {
             202);
 }
 
+// Nobody is a person there: a second caller may be the first.
+TEST_F(ApiAccessTest, WithAuthOffNobodyApprovesAHoldAndNoOrderNamesAUser) {
+  Options options;
+  options.authenticate = false;
+  start({}, options);
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::preparing);
+  record.clean_step = "hold.eyes";
+  const auto order = [&](const std::string& what) {
+    Request asked = request("POST", "/v2/devices/" + record.uuid + what, "2.7", "");
+    asked.base_url = "http://localhost:6667";
+    return ask(asked);
+  };
+  const Response refused = order("/unhold");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("reclaim device unhold"));
+  EXPECT_TRUE(store.orders.empty());
+  EXPECT_EQ(order("/abort").status, 202);
+  ASSERT_EQ(store.orders.size(), 1U);
+  EXPECT_EQ(store.orders[0].second.who, "anybody, by an API with auth = none");
+}
+
 TEST_F(ApiAccessTest, WithAuthOffOnlyNamesOfThisHostAreAnswered) {
   Options options;
   options.authenticate = false;

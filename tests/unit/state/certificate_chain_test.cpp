@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -258,6 +259,10 @@ TEST_F(ChainTest, AVoidCertificateIsNoErasure) {
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].sequence, 1U);
   EXPECT_EQ(events[1].sequence, 4U);
+  // Also where the leaked key itself is not among those that are known.
+  const auto by_one = check_chain(folder_, {next.public_key()});
+  EXPECT_TRUE(by_one->doubted.revoked.contains(listing->files[1].name));
+  EXPECT_TRUE(by_one->doubted.revoked.contains(listing->files[2].name));
 }
 
 // Whoever has an old key and may write the folder leaves a gap, and the key counts no more by it.
@@ -362,6 +367,27 @@ TEST_F(ChainTest, ACertificateOfAnotherHistoryIsNoErasure) {
   expect_no_erasure(5, digest(4), first);
   expect_no_erasure(5, foreign, first, true);
   expect_no_erasure(6, foreign, first, true);
+  // A run of it: each follows the one before, and the first of them nothing of this history.
+  const auto run_begins = [&](std::uint64_t sequence) {
+    const std::string sealed = *seal(key, sequence, foreign, certificate_text(8));
+    write(folder_ + "/" + sealed_name(sequence, id_of(8)), sealed);
+    return sha256_of(sealed);
+  };
+  for (const std::uint64_t sequence : {6, 7}) {
+    for (const bool with_head : {false, true}) {
+      expect_no_erasure(sequence + 1, run_begins(sequence), first, with_head);
+    }
+    fs::remove(folder_ + "/" + sealed_name(sequence, id_of(8)));
+  }
+  // Its tenancies may be invented, and say nothing of another entry's.
+  const std::string other = sealed_name(2, first);
+  AuditEntry seen = *decode_audit(open_entry(folder_, files[1].name)->content);
+  seen.id = first;
+  write(folder_ + "/" + other, *seal(key, 2, digest(1), encode_audit(seen), SealedKind::audit));
+  const auto told = drive_events(folder_, check_chain(folder_, keys)->doubted)->proven;
+  EXPECT_THAT(told,
+              Contains(AllOf(Field(&DriveEvent::file, other), Field(&DriveEvent::is_void, true))));
+  fs::remove(folder_ + "/" + other);
   // What no key of ours signed puts nothing in dispute.
   write(folder_ + "/" + sealed_name(3, id_of(7)),
         *seal(key_named("stranger"), 3, foreign, certificate_text(7)));

@@ -1,0 +1,81 @@
+// reclaim certificate verify FILE and head, in a folder that is somebody's copy of a chain: what
+// the chain there says of a file counts, whatever the chain of this host says.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "cli/commands.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CertificateCopy : public proof::ProofTest {
+ protected:
+  void SetUp() override {
+    keep(3);
+    copy_ = state_path_ + "/copy";
+    fs::rename(folder_, copy_);
+  }
+  int verify(const std::string& file) {
+    CertificateOptions options;
+    options.named = {file};
+    return run(&run_certificate_verify, options);
+  }
+  template <typename Command>
+  int run(const Command& command, CertificateOptions options) {
+    config::Settings settings;
+    settings.state_path = state_path_;
+    options.public_keys = {key_path_ + ".pub"};
+    options.view.format = Format::value;
+    out_.str("");
+    err_.str("");
+    return command(settings, options, out_, err_);
+  }
+  [[nodiscard]] std::string at(int number) const {
+    return copy_ + "/" + sealed_name(static_cast<std::uint64_t>(number), id_of(number));
+  }
+
+  std::string copy_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CertificateCopy, AFileIsAnEntryOfTheChainWhereItLies) {
+  EXPECT_EQ(verify(at(2)), 0) << out_.str();
+  const std::string other =
+      *seal(*SigningKey::load_or_create(key_path_), 2, std::string(64, 'a'), certificate_text(7));
+  write(copy_ + "/of-another-history.json", other);
+  EXPECT_EQ(verify(copy_ + "/of-another-history.json"), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is not entry 2 of the chain in " + copy_));
+  fs::remove(at(1));
+  EXPECT_EQ(verify(at(3)), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is broken, so that no entry of it is proven by itself"));
+}
+
+// Without a head it is no chain, but a file that somebody sent.
+TEST_F(CertificateCopy, AFileAloneIsJudgedAlone) {
+  fs::remove(at(1));
+  fs::remove(copy_ + "/head");
+  EXPECT_EQ(verify(at(3)), 0) << out_.str();
+}
+
+TEST_F(CertificateCopy, AHeadNamesTheFileThatItIsOf) {
+  const std::string stray = copy_ + "/" + sealed_name(3, "00000000-0000-4000-8000-000000000000");
+  write(stray, "junk");
+  CertificateOptions options;
+  options.folder = copy_;
+  EXPECT_EQ(run(&run_certificate_head, options), 0) << err_.str();
+  const std::string name = fs::path(at(3)).filename();
+  EXPECT_EQ(out_.str(), sha256_of(content(at(3))) + "  " + name + "\n");
+  write(copy_ + "/head", std::string(64, 'f') + "  " + name + "\n");
+  EXPECT_EQ(run(&run_certificate_head, options), 1);
+  EXPECT_THAT(out_.str(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace reclaim::cli
