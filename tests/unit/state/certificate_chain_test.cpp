@@ -373,7 +373,7 @@ TEST_F(ChainTest, ACertificateOfAnotherHistoryIsNoErasure) {
     write(folder_ + "/" + sealed_name(sequence, id_of(8)), sealed);
     return sha256_of(sealed);
   };
-  for (const std::uint64_t sequence : {6, 7}) {
+  for (const std::uint64_t sequence : {6UL, 7UL}) {
     for (const bool with_head : {false, true}) {
       expect_no_erasure(sequence + 1, run_begins(sequence), first, with_head);
     }
