@@ -25,6 +25,7 @@ namespace {
 constexpr std::int64_t kStuckMs = 600'000;
 constexpr std::size_t kAttentionLinesMax = 20;
 constexpr std::size_t kWornLinesMax = 5;
+constexpr std::size_t kOfferedLinesMax = 5;
 constexpr std::size_t kIndent = 2;
 
 std::int64_t age_s(WallMs now, WallMs since) {
@@ -76,10 +77,19 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   }
 }
 
-// Counts what came of each cleaning that the journal tells of.
-void count_cleanings(FleetStatus& out, const HostState& host) {
+std::string times_text(std::size_t times) {
+  return times == 1 ? "" : fmt::format(" {} times, the last time", times);
+}
+
+// Counts what came of each cleaning that the journal tells of, and notes what was offered dirty.
+void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
   std::map<std::string, WallMs> begun;
   std::map<std::string, std::uint64_t> capacity;
+  struct Offered {
+    std::size_t times = 0;
+    const JournalEntry* last = nullptr;
+  };
+  std::map<std::string, Offered> offered;
   for (const Record& record : host.records) {
     capacity[to_string(record.address)] = record.capacity_bytes;
   }
@@ -95,8 +105,17 @@ void count_cleanings(FleetStatus& out, const HostState& host) {
       }
     }
     if (entry.to == "error" && entry.from != "error") out.failed += 1;
+    if (is_offered_dirty(entry.from, entry.trigger)) {
+      Offered& seen = offered[entry.address];
+      seen = {seen.times + 1, &entry};
+    }
     if (ends_well(entry.trigger) || entry.to == "error" || entry.to == "allocated")
       begun.erase(entry.address);
+  }
+  for (const auto& [address, seen] : offered) {
+    out.offered_dirty.push_back(
+        {host.info.host, address, age_s(now, seen.last->at),
+         fmt::format("offered{} while its state was {}", times_text(seen.times), seen.last->from)});
   }
 }
 
@@ -164,7 +183,7 @@ std::string hosts_text(const FleetStatus& status) {
   return text;
 }
 
-RawJson attention_json(const FleetStatus& status) {
+RawJson lines_json(const std::vector<FleetStatus::Line>& lines) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   const auto put = [&writer](const char* name, const std::string& value) {
@@ -173,7 +192,7 @@ RawJson attention_json(const FleetStatus& status) {
     writer.String(shown.data(), static_cast<rapidjson::SizeType>(shown.size()));
   };
   writer.StartArray();
-  for (const FleetStatus::Line& line : status.attention) {
+  for (const FleetStatus::Line& line : lines) {
     writer.StartObject();
     put("host", line.host);
     put("address", line.address);
@@ -281,12 +300,14 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
     }
     if (host.info.paused_until > now) out.paused.push_back(host.info);
     for (const Record& record : host.records) count_device(out, record, now);
-    count_cleanings(out, host);
+    read_journal(out, host, now);
   }
   std::stable_sort(out.attention.begin(), out.attention.end(), [](const auto& a, const auto& b) {
     const bool oldest = a.age_s == kUnknownAge && b.age_s != kUnknownAge;
     return oldest || (b.age_s != kUnknownAge && a.age_s > b.age_s);
   });
+  std::stable_sort(out.offered_dirty.begin(), out.offered_dirty.end(),
+                   [](const auto& a, const auto& b) { return a.age_s < b.age_s; });
   std::stable_sort(out.worn.begin(), out.worn.end(), [](const Record& a, const Record& b) {
     return worn_percent(wear_of(a.findings)) > worn_percent(wear_of(b.findings));
   });
@@ -316,6 +337,23 @@ std::string render(const FleetStatus& status, std::size_t width) {
               status.attention.size() - kAttentionLinesMax),
           kIndent);
     }
+  }
+  if (!status.offered_dirty.empty()) {
+    screen.heading("Offered though not clean, in the last 24 hours");
+    for (std::size_t i = 0; i < std::min(status.offered_dirty.size(), kOfferedLinesMax); ++i) {
+      const FleetStatus::Line& line = status.offered_dirty[i];
+      screen.line(visible(fmt::format("{} {} {} ago: {}", line.host, line.address,
+                                      age_text(line.age_s), line.text)),
+                  kIndent);
+    }
+    if (status.offered_dirty.size() > kOfferedLinesMax) {
+      screen.line(fmt::format("and {} more", status.offered_dirty.size() - kOfferedLinesMax),
+                  kIndent);
+    }
+    screen.line(
+        "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "
+        "ReclaimDirtyOffered)",
+        kIndent);
   }
   if (!status.cleaning.empty()) {
     screen.heading("Being cleaned");
@@ -369,7 +407,8 @@ Fields status_fields(const FleetStatus& status) {
           {"devices", counts_json(status)},
           {"held", number(status.held)},
           {"maintenance", number(status.maintenance)},
-          {"attention", attention_json(status)},
+          {"attention", lines_json(status.attention)},
+          {"offered_dirty_24h", lines_json(status.offered_dirty)},
           {"cleaned_24h", number(status.cleaned)},
           {"failed_24h", number(status.failed)},
           {"bytes_given_back_24h", static_cast<std::int64_t>(status.bytes_given_back)},

@@ -42,7 +42,10 @@ struct FleetStatus {
   std::vector<Line> attention;  // the oldest first
   std::vector<Record> cleaning;
   std::vector<HostInfo> paused;  // hosts on which no cleaning begins for a while
-  std::vector<Record> worn;      // drives near their end (handlers/drive_wear.h), the worst first
+  // Devices that somebody offered within the last day though they were not known to be clean, the
+  // newest first; `age_s` of the last time.
+  std::vector<Line> offered_dirty;
+  std::vector<Record> worn;  // drives near their end (handlers/drive_wear.h), the worst first
   // The numbers of the last day.
   std::size_t cleaned = 0;
   std::size_t failed = 0;

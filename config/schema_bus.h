@@ -214,7 +214,7 @@ inline constexpr std::array kBusOptions = {
         {.name = "level",
          .fallback = "info",
          .help = "The lowest priority that is sent: info is all of them, error is "
-                 "device.clean.error and device.quarantine.",
+                 "device.clean.error, device.quarantine and device.offered_dirty.",
          .choices = "info,error"}),
     kTold.option<&Settings::notifier, &listener::NotifierOptions::topics>(
         {.name = "topics",

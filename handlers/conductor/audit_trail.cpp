@@ -59,7 +59,7 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
   if (tenancy_begins(before, update)) {
     entries.push_back(audit_entry(AuditEvent::tenancy_seen, after, why));
   }
-  if (on == Trigger::reserved_dropped && before.stage != Stage::available) {
+  if (is_offered_dirty(to_string(before.stage), to_string(on))) {
     entries.push_back(audit_entry(AuditEvent::released_elsewhere, after, why));
   }
   if (update.effect == EffectKind::reserve) {

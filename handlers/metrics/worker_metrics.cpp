@@ -98,11 +98,7 @@ void WorkerMetrics::transition(const Record& record, const JournalEntry& entry) 
     observe(MetricId::cleaning_duration, {method_of(record), std::string(result)},
             entry.at.ms - record.cleaning_started_at.ms);
   }
-  // One that was in the pool was un-reserved by us, and is found not to be clean after all.
-  if (entry.trigger == to_string(Trigger::reserved_dropped) &&
-      entry.from != to_string(Stage::available)) {
-    offered_ += 1;
-  }
+  if (is_offered_dirty(entry.from, entry.trigger)) offered_ += 1;
   const bool given = entry.trigger == to_string(Trigger::allocation_seen) ||
                      entry.trigger == to_string(Trigger::passed_on);
   if (given && entry.detail.find(kNotKnownToBeClean) != std::string::npos) allocated_ += 1;

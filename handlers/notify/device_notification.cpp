@@ -28,6 +28,7 @@ constexpr EventName kCleanEnd{"device.clean.end", NotificationLevel::info};
 constexpr EventName kCleanError{"device.clean.error", NotificationLevel::error};
 constexpr EventName kReleaseEnd{"device.release.end", NotificationLevel::info};
 constexpr EventName kQuarantine{"device.quarantine", NotificationLevel::error};
+constexpr EventName kOfferedDirty{"device.offered_dirty", NotificationLevel::error};
 constexpr EventName kMaintenanceSet{"device.maintenance.set", NotificationLevel::info};
 
 // A word that is not known is null. (UTF-8 is JsonWriter's business.)
@@ -161,6 +162,7 @@ std::vector<EventName> events_of(const Move& move) {
     events.push_back(kQuarantine);
   }
   if (ends_well(move.trigger)) events.push_back(kReleaseEnd);
+  if (is_offered_dirty(to_string(move.from), move.trigger)) events.push_back(kOfferedDirty);
   if (move.trigger == "maintenance_on" || move.trigger == "maintenance_off") {
     events.push_back(kMaintenanceSet);
   }

@@ -478,6 +478,10 @@ bool ends_well(std::string_view trigger) {
                      [trigger](Trigger end) { return to_string(end) == trigger; });
 }
 
+bool is_offered_dirty(std::string_view from, std::string_view trigger) {
+  return trigger == to_string(Trigger::reserved_dropped) && from != to_string(Stage::available);
+}
+
 std::string_view to_string(EffectKind effect) {
   return kEffectNames[effect];
 }

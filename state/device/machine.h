@@ -148,6 +148,9 @@ struct Row {
 // True if the trigger that a journal names ends a cleaning well: with `reserved = 0`, or with its
 // device handed over to Cyborg's agent.
 [[nodiscard]] bool ends_well(std::string_view trigger);
+// True if a journal's entry tells that somebody un-reserved a device that is not known to be clean.
+// (One that was in the pool was un-reserved by Reclaim, and is found not to be clean after all.)
+[[nodiscard]] bool is_offered_dirty(std::string_view from, std::string_view trigger);
 [[nodiscard]] std::string_view to_string(EffectKind effect);
 [[nodiscard]] Result<Stage> parse_stage(std::string_view text);
 

@@ -32,6 +32,22 @@ class StandingInTheWay(EndToEnd):
         row = made.worker.devices()[FIRST]
         self.assertEqual(row["Device State"], "error")
         self.assertIn("old content is still there", row["Note"])
+        # A colleague gives it back by hand.
+        made.services.reserve(made.providers[FIRST], 0)
+        made.worker.wait_until(lambda: made.reserved(FIRST) == 1, "it is reserved again")
+
+        def told():
+            _, out, _ = made.worker.command("status", "-f", "json")
+            return [(line["address"], line["text"]) for line in
+                    json.loads(out)["offered_dirty_24h"]]
+        made.worker.wait_until(told, "status names it")
+        self.assertEqual(told(), [(FIRST, "offered while its state was error")])
+        _, out, _ = made.worker.command("audit", "list", "-f", "json")
+        events = [entry["Event"] for entry in json.loads(out)]
+        self.assertIn("released_elsewhere", events)
+        self.assertIn("reserved_again", events)
+        made.worker.wait_until(lambda: made.worker.devices()[FIRST]["Device State"] == "error",
+                               "an operator's word is still waited for")
         made.host.set(FIRST, lies_keeps_data=0)
         code, out, err = made.worker.command("device", "clean", FIRST)
         self.assertEqual(code, 0, err)

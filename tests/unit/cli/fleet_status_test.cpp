@@ -201,6 +201,31 @@ TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
   EXPECT_THAT(status_fields(look({})), ::testing::Contains(Pair("clean_seconds_mean", Cell())));
 }
 
+// Which it is no more: the worker reserved it again at once.
+TEST(FleetStatus, WhatWasOfferedDirtyIsNamedForADayAndNeedsNoAttention) {
+  HostState one = host("c1");
+  one.journal = {moved("error", "reserved_dropped", "error", 2 * kHourMs),
+                 moved("available", "reserved_dropped", "pending_cleaning", kHourMs)};
+  HostState two = host("c2");
+  two.journal = {moved("error", "reserved_dropped", "error", kHourMs),
+                 moved("pending_cleaning", "reserved_dropped", "pending_cleaning", 5'000)};
+  const FleetStatus status = look({one, two});
+  EXPECT_TRUE(status.healthy());
+  EXPECT_THAT(render(status, 0),
+              HasSubstr("Offered though not clean, in the last 24 hours\n"
+                        "  c2 0000:c1:00.0 5s ago: offered 2 times, the last time while its "
+                        "state was pending_cleaning\n"
+                        "  c1 0000:c1:00.0 2h0m ago: offered while its state was error\n"
+                        "  Reclaim reserves them again; find out who writes their inventories "
+                        "(docs/metrics.md, ReclaimDirtyOffered)\n"));
+  EXPECT_THAT(status_fields(look({one})),
+              ::testing::Contains(
+                  Pair("offered_dirty_24h",
+                       Cell(RawJson{R"([{"host":"c1","address":"0000:c1:00.0","age_s":7200,)"
+                                    R"("text":"offered while its state was error"}])"}))));
+  EXPECT_THAT(render(look({host("c1")}), 0), Not(HasSubstr("Offered")));
+}
+
 TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:c1:00.0", Stage::erasing, 1'000)};

@@ -80,6 +80,8 @@ std::vector<Life> one_of_each() {
   record.clean_step = "";
   lives.push_back({record, entry(Stage::verifying, Trigger::verify_failed, Stage::error)});
   lives.back().entry.detail = "block 4096 has what it had before";
+  record.verified_at = WallMs{};
+  lives.push_back({record, entry(Stage::error, Trigger::reserved_dropped, Stage::error)});
   Record released = device();
   Certificate certificate;
   certificate.instance = released.instance;
@@ -141,6 +143,16 @@ TEST(DeviceNotification, WhatEndsInErrorIsInQuarantine) {
   EXPECT_THAT(events(entry(Stage::pending_cleaning, Trigger::operator_abort, Stage::error)),
               ElementsAre("device.quarantine"));
   EXPECT_THAT(events(entry(Stage::error, Trigger::allocation_seen, Stage::error)), IsEmpty());
+}
+
+// A device that was in the pool was un-reserved by the worker itself.
+TEST(DeviceNotification, WhoeverOffersADirtyDeviceIsTold) {
+  EXPECT_THAT(events(entry(Stage::error, Trigger::reserved_dropped, Stage::error)),
+              ElementsAre("device.offered_dirty"));
+  EXPECT_THAT(events(entry(Stage::allocated, Trigger::reserved_dropped, Stage::allocated)),
+              ElementsAre("device.offered_dirty"));
+  EXPECT_THAT(events(entry(Stage::available, Trigger::reserved_dropped, Stage::pending_cleaning)),
+              IsEmpty());
 }
 
 TEST(DeviceNotification, AReleaseIsToldOnceItIsConfirmed) {
