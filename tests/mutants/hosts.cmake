@@ -59,3 +59,15 @@ unit_mutant(hosts_lock_each_others_instances handlers handlers/api/arqs.cpp
   ApiArqsTest.NoHostLocks*
   "an instance's accelerators stay locked in the API for as long as another host says so"
   [[  if (filter_.instance && row.is_of_host)]] [[  if (filter_.instance)]])
+unit_mutant(any_hosts_key_orders state state/certificate/order_key.cpp KeyFolder.AHosts*
+  "whoever has one compute host orders on all of them"
+  [[  if (host_ == host && !host.empty()) return key_;]] [[  if (!host_.empty()) return key_;]])
+unit_mutant(roots_group_reads_secrets state state/base/durable_file.cpp Secrets.*
+  "a key counts as secret though other accounts may read it"
+  [[owner == 0 && own_user != 0 && group == own_group]] [[owner == 0 && group == own_group]])
+unit_mutant(a_record_says_whose_it_is handlers handlers/api/fleet.cpp ApiOrdersTest.EachGoesTo*
+  "one host's login gets the orders that name another host's device"
+  [[  return device_uuid(record.host, record.address);]] [[  return record.uuid;]])
+unit_mutant(a_record_moves_a_cursor handlers handlers/api/json.cpp ApiDevicesTest.NothingOfA*
+  "what one host's login writes into its record rules the terminal of who asks the API"
+  [[  const std::string shown = reclaim::visible(text);]] [[  const std::string shown(text);]])
