@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <ostream>
 
@@ -194,15 +195,21 @@ bool names_an_entry(std::string_view name) {
          looks_like_uuid(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
 }
 
+// The chains in the folders of the files that are verified by their paths, each walked once.
+using ChainsByFolder = std::map<std::string, Result<ChainReport>>;
+
 // Says what speaks against a file in a folder with a chain's head; empty: nothing, or the chain
 // there is not of the file's key.
 std::string why_not_where_it_lies(const std::string& path, const std::string& text,
-                                  const Sealed& sealed, const std::vector<PublicKey>& keys) {
+                                  const Sealed& sealed, const std::vector<PublicKey>& keys,
+                                  ChainsByFolder& chains) {
   const fs::path parent = fs::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   std::error_code failed;
   if (!fs::exists(fs::path(folder) / "head", failed)) return {};
-  const auto chain = check_chain(folder, keys);
+  auto known = chains.find(folder);
+  if (known == chains.end()) known = chains.emplace(folder, check_chain(folder, keys)).first;
+  const Result<ChainReport>& chain = known->second;
   if (!chain.ok()) return chain.error().what;
   const bool is_its = chain->signers.contains(sealed.key_id);
   return is_its ? why_not_of_chain(folder, text, sealed, *chain) : std::string();
@@ -212,7 +219,7 @@ std::string why_not_where_it_lies(const std::string& path, const std::string& te
 // beside it, has to be in that; one by another key is another host's, or of a chain that is not at
 // hand.
 void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
-                Verdicts& verdicts) {
+                ChainsByFolder& elsewhere, Verdicts& verdicts) {
   const auto file = find_file(folder, named);
   const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
   if (!text.ok()) {
@@ -232,7 +239,8 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
     }
   }
   if (!file.ok()) {
-    if (std::string why = why_not_where_it_lies(named, *text, *sealed, chain.keys); !why.empty()) {
+    if (std::string why = why_not_where_it_lies(named, *text, *sealed, chain.keys, elsewhere);
+        !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }
   }
@@ -298,7 +306,10 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
     chain->keys = *keys;
   }
   Verdicts verdicts;
-  for (const std::string& named : options.named) verify_one(folder, named, *chain, verdicts);
+  ChainsByFolder elsewhere;
+  for (const std::string& named : options.named) {
+    verify_one(folder, named, *chain, elsewhere, verdicts);
+  }
   if (whole) {
     if (Status looked = verify_folder(folder, *chain, must_have_entry(options), verdicts);
         !looked.ok()) {

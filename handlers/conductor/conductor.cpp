@@ -103,12 +103,14 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           {options_.survey_interval_ms, options_.survey_jitter_ms, options_.survey_spacing_ms},
           std::hash<std::string>{}(options_.host), [this](bool periodic) { run_survey(periodic); }),
       survey_watch_(ports.timers, ports.clock, ports.log),
-      watch_(
-          ports.providers, ports.timers, ports.clock, {options_.watch_ms, options_.retry_max_ms},
-          [this] { return assessor_.to_be_watched(); },
-          [this](const PciAddress& address, const std::string& provider) {
-            if (!stopping_) assessor_.see_on_offer(address, provider);
-          }) {
+      watch_(ports.providers, ports.timers, ports.clock, {options_.watch_ms, options_.retry_max_ms},
+             [this] { return assessor_.to_be_watched(); },
+             {[this](const PciAddress& address, const std::string& provider) {
+                if (!stopping_) assessor_.see_on_offer(address, provider);
+              },
+              [this](const PciAddress& address, const std::string& provider) {
+                if (!stopping_) reserver_.see_moved(address, provider);
+              }}) {
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;
   survey_.host.boot_id = options_.boot_id;

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
 
+// True if the device is being released, or was since it had `certificate`.
+bool is_released(const Record& record, const std::string& certificate) {
+  return record.stage == Stage::releasing || record.stage == Stage::confirming ||
+         record.certificate_id != certificate;
+}
+
 }  // namespace
 
 bool Reserver::reserve(const PciAddress& address, const std::string& provider) {
@@ -39,10 +45,8 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
         }
         if (!view) return answered(address, provider, view);
         const Record& record = context_.record_of(address);
-        const bool released = record.stage == Stage::releasing ||
-                              record.stage == Stage::confirming ||
-                              record.certificate_id != certificate;
-        if (is_busy(record.stage) && !released && !view->free()) stop_work(address, *view);
+        const bool released = is_released(record, certificate);
+        if (!released) stop_work(address, *view);
         // Nova burns what it takes, and nobody does so for Cyborg.
         const bool bound = record.flow == Flow::cyborg && !view->free();
         if (view->burned() || (released && !bound) || !context_.stays_ours(address)) {
@@ -73,8 +77,20 @@ void Reserver::tell(const PciAddress& address, const placement::ProviderView& vi
                   to_string(address), field::time_text(known->dirty_since)));
 }
 
-// Whoever got it may start on it at any moment.
+void Reserver::see_moved(const PciAddress& address, const std::string& provider) {
+  const Record& known = context_.record_of(address);
+  if (!is_busy(known.stage) || !context_.stays_ours(address)) return;
+  context_.ports.providers.read(
+      provider, context_.stopping.unless_begun([this, address, certificate = known.certificate_id](
+                                                   const Result<placement::ProviderView>& view) {
+        if (!view || is_released(context_.record_of(address), certificate)) return;
+        stop_work(address, *view);
+      }));
+}
+
+// Stops the work on a device that somebody got: he may start on it at any moment.
 void Reserver::stop_work(const PciAddress& address, const placement::ProviderView& view) {
+  if (!is_busy(context_.record_of(address).stage) || view.free()) return;
   const std::string& consumer = view.consumers.front();
   Assessment taken;
   raise_alarm(taken, context_.record_of(address), fmt::format("consumer {}", consumer),

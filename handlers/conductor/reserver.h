@@ -23,6 +23,9 @@ class Reserver final {
 
   // Reserves the device. True on the first try: none is under way, the one before was not refused.
   bool reserve(const PciAddress& address, const std::string& provider);
+  // Somebody wrote to a provider of the device, which is reserved: where an instance has got it by
+  // that, the work on it ends.
+  void see_moved(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
   void nothing_to_reserve(const PciAddress& address);
   // The number of times that a device was reserved in the middle of its cleaning.

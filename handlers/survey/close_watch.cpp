@@ -1,18 +1,18 @@
 #include "handlers/survey/close_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reclaim {
 
 CloseWatch::CloseWatch(placement::Providers& providers, Timers& timers, const Clock& clock,
-                       Times times, std::function<std::vector<Watched>()> targets,
-                       std::function<void(const PciAddress&, const std::string& provider)> on_offer)
+                       Times times, std::function<std::vector<Watched>()> targets, Told told)
     : providers_(providers),
       timers_(timers),
       clock_(clock),
       times_(times),
       targets_(std::move(targets)),
-      on_offer_(std::move(on_offer)) {}
+      told_(std::move(told)) {}
 
 void CloseWatch::attend() {
   if (timer_ != 0 || asking_ || stopped_ || targets_().empty()) return;
@@ -71,12 +71,11 @@ void CloseWatch::begin_round() {
 void CloseWatch::leave_out_the_steady(std::vector<Watched>& targets,
                                       const std::vector<placement::ProviderRow>& rows) {
   for (const placement::ProviderRow& row : rows) listed_[row.uuid] = row.generation;
-  std::erase_if(steady_, [this](const auto& each) {
-    const auto row = listed_.find(each.first);
-    return row == listed_.end() || row->second != each.second;
-  });
+  std::erase_if(steady_, [this](const auto& each) { return !listed_.contains(each.first); });
   std::erase_if(targets, [this](const Watched& each) {
-    return each.generation_tells && steady_.contains(each.provider);
+    const auto known = steady_.find(each.provider);
+    return each.generation_tells && known != steady_.end() &&
+           known->second == listed_.at(each.provider);
   });
 }
 
@@ -101,9 +100,12 @@ void CloseWatch::look(const Watched& at, const std::string& provider) {
             std::any_of(read->begin(), read->end(), [](const placement::Inventory& inventory) {
               return inventory.reserved < inventory.total;
             });
-        if (offered) return on_offer_(at.address, provider);
+        if (offered) return told_.on_offer(at.address, provider);
         const auto row = listed_.find(provider);
-        if (row != listed_.end()) steady_.insert(*row);
+        if (row == listed_.end()) return;
+        const auto [known, is_first] = steady_.insert(*row);
+        if (is_first || std::exchange(known->second, row->second) == row->second) return;
+        told_.moved(at.address, provider);
       });
 }
 

@@ -39,12 +39,16 @@ class CloseWatch final {
     std::int64_t retry_max_ms = 30'000;
   };
 
-  // `targets` tells what there is to watch, asked once an interval; `on_offer` is told a provider
-  // of theirs that is not reserved, as it was read: the answer may be older than what happened
-  // since.
+  using Tell = std::function<void(const PciAddress&, const std::string& provider)>;
+  // Told of a provider as it was read: the answer may be older than what happened since.
+  struct Told {
+    Tell on_offer;  // it is not reserved
+    Tell moved;     // it is reserved, and somebody wrote to it since the last look
+  };
+
+  // `targets` tells what there is to watch, asked once an interval.
   CloseWatch(placement::Providers& providers, Timers& timers, const Clock& clock, Times times,
-             std::function<std::vector<Watched>()> targets,
-             std::function<void(const PciAddress&, const std::string& provider)> on_offer);
+             std::function<std::vector<Watched>()> targets, Told told);
 
   // There may be something to watch now. Without that nothing is asked.
   void attend();
@@ -66,7 +70,7 @@ class CloseWatch final {
   const Clock& clock_;
   const Times times_;
   std::function<std::vector<Watched>()> targets_;
-  std::function<void(const PciAddress&, const std::string&)> on_offer_;
+  Told told_;
   std::deque<Watched> round_;  // that are still to be looked at in this interval
   // Generations by the provider's UUID: as they were listed in this round, and before an inventory
   // was read that was reserved.

@@ -147,8 +147,9 @@ class Walk final {
       complain(file.name, text.error().what);
       digest_.clear();
     } else {
-      content(file, *text, at_place);
-      digest_ = sha256_of(*text);
+      std::string digest = sha256_of(*text);
+      content(file, *text, digest, at_place);
+      digest_ = std::move(digest);
     }
     report_.count += 1;
     if (report_.first == 0) report_.first = file.sequence;
@@ -279,7 +280,8 @@ class Walk final {
   }
 
   // Checks what is in the file. A file that is not at its place says nothing of keys.
-  void content(const ChainFile& file, const std::string& text, bool at_place) {
+  void content(const ChainFile& file, const std::string& text, const std::string& digest,
+               bool at_place) {
     const auto opened = open_seal(text);
     if (!opened.ok()) return complain(file.name, opened.error().what);
     if (opened->kind == SealedKind::certificate) report_.certificates += 1;
@@ -294,8 +296,7 @@ class Walk final {
     const bool is_itself = opened->sequence == file.sequence && opened->id == file.id;
     if (!sealed.ok() || !is_itself) report_.doubted.unproven.insert(file.name);
     const bool in_order = follows(file, *opened) && at_place;
-    Link& link =
-        links_.emplace(file.sequence, Link{file.name, sha256_of(text), opened->previous})->second;
+    Link& link = links_.emplace(file.sequence, Link{file.name, digest, opened->previous})->second;
     if (!sealed.ok()) {
       // Known or not, a key that the chain revokes signs nothing behind that.
       const bool is_revoked =

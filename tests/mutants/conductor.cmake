@@ -311,14 +311,20 @@ unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Uns
       nvme::Counters{*known.certified_host_reads, *known.certified_host_writes};]])
 unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
-  [[        if (offered) return on_offer_(]] [[        if (false) return on_offer_(]])
+  [[        if (offered) return told_.on_offer(]] [[        if (false) return told_.on_offer(]])
 unit_mutant(unread_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
   "a dirty drive that is un-reserved before the close watch's first look stays on offer"
-  [[    return each.generation_tells && steady_.contains(each.provider);]]
+  [[    return each.generation_tells && known != steady_.end() &&
+           known->second == listed_.at(each.provider);]]
   [[    return each.generation_tells && listed_.contains(each.provider);]])
 unit_mutant(offered_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
   "a dirty drive that could not be reserved at once stays on offer until the next survey"
-  [[        if (offered) return on_offer_(]] [[        if (offered) on_offer_(]])
+  [[        if (offered) return told_.on_offer(]] [[        if (offered) told_.on_offer(]])
+unit_mutant(what_is_burned_again_is_free conductor handlers/conductor/reserver.cpp
+  OnOffer.SoIsOneThatAnInstanceGetsAnd*
+  "a drive is erased on while an instance has it that got it and burned it within two seconds"
+  [[        if (!view || is_released(context_.record_of(address), certificate)) return;]]
+  [[        if (!view || view->burned() || is_released(context_.record_of(address), certificate)) return;]])
 unit_mutant(a_generation_tells_of_cyborg conductor handlers/conductor/assessor.cpp
   OnOfferOfCyborg.EachIsRead*
   "a dirty drive whose provider Cyborg's agent makes again at its generation stays on offer"

@@ -25,10 +25,18 @@ void World::wire_checks() {
     check_release_asked(view);
   };
   placement.on_asked = [this](const placement::ProviderView& view) {
-    const Slot* slot = slot_of_provider(view.uuid);
-    if (slot != nullptr && slot->disowned && !slot->ours) {
+    Slot* slot = slot_of_provider(view.uuid);
+    if (slot == nullptr) return;
+    if (slot->disowned && !slot->ours) {
       fail(to_string(slot->address) + " was let go, and is written");
     }
+    // An operator's reservation made the generation that this write would make: if no answer comes,
+    // nothing tells his from the worker's own.
+    const Provider* provider = provider_of(*slot);
+    const bool crosses = provider != nullptr && !view.burned() &&
+                         provider->inventory.reserved != 0 &&
+                         provider->row.generation == view.generation + 1;
+    if (crosses) slot->held = false;
   };
   placement.on_written = [this](const Provider& provider) { check_written(provider); };
   placement.on_registered = [this](const Provider& provider) {

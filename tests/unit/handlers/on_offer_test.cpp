@@ -161,6 +161,22 @@ TEST_F(OnOffer, SoIsOneThatAnInstanceGetsInTheMiddleOfItsErase) {
   EXPECT_FALSE(world->drives->claimed(world->slots.front().address));
 }
 
+// Nova burns what it takes, and what one look of the close watch finds is reserved as before.
+TEST_F(OnOffer, SoIsOneThatAnInstanceGetsAndNovaBurnsBetweenTwoLooks) {
+  begin();
+  world->drive().sanitize_ms = kHourMs;
+  world->tenancy_ends();
+  look();
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  unreserve();
+  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "instance-of-the-middle"));
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->pass(kWithinMs);
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_EQ(world->record().instance, "instance-of-the-middle");
+  expect_alarm();
+}
+
 // -------------------------------------------------------------------------------------------------
 // Several providers.
 
