@@ -110,25 +110,30 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
   if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address))
     carry_out(address, update.effect);
-  if (record.stage == Stage::pending_cleaning) {
-    if (before.stage == Stage::available || before.stage == Stage::allocated) {
-      schedule_.settle(record.instance);
-      admissions_.try_admit(address);
-      if (update.row->on == Trigger::unregistered_seen) want_survey(kLookAgainMs);
-    } else if (before.stage == Stage::error || update.row->on == Trigger::operator_enrol) {
-      want_survey(0);
-    } else if (update.row->on == Trigger::guards_wait || update.row->on == Trigger::lock_refused) {
+  const bool rested = before.stage == Stage::available || before.stage == Stage::allocated;
+  if (rested && record.stage == Stage::pending_cleaning) {
+    schedule_.settle(record.instance);
+    admissions_.try_admit(address);
+  }
+  // It was interrupted, and what it was interrupted in did not happen.
+  if (interrupted && record.stage == Stage::pending_cleaning) {
+    return inbox_.post(address, Event{Trigger::restarted_error, 0, {}});
+  }
+  look_again(update.row->look, record.attempts);
+}
+
+void Conductor::look_again(LookAgain look, std::uint32_t attempts) {
+  switch (look) {
+    case LookAgain::none:
+      return;
+    case LookAgain::at_once:
+      return want_survey(0);
+    case LookAgain::soon:
+      return want_survey(kLookAgainMs);
+    case LookAgain::later: {
       // libvirt and udev take their seconds; what lasts longer is looked at less and less often.
-      const auto waits = static_cast<std::int64_t>(std::min(record.attempts, kWaitsDoubledMax));
-      want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
-    } else if (interrupted) {
-      // It was interrupted, and what it was interrupted in did not happen.
-      inbox_.post(address, Event{Trigger::restarted_error, 0, {}});
-    } else if (update.row->on == Trigger::look_changed ||
-               update.row->on == Trigger::placement_changed ||
-               update.row->on == Trigger::released_unseen ||
-               update.row->on == Trigger::restarted_resume) {
-      want_survey(kLookAgainMs);
+      const auto waits = static_cast<std::int64_t>(std::min(attempts, kWaitsDoubledMax));
+      return want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
     }
   }
 }

@@ -12,6 +12,7 @@ namespace reclaim {
 namespace {
 
 using E = EffectKind;
+using L = LookAgain;
 using S = Stage;
 using T = Trigger;
 
@@ -20,7 +21,7 @@ constexpr std::array kRows{
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance has it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "reserved, not in use, and not certified clean"},
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
-    Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first"},
+    Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first", L::soon},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is corrected"},
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy that was not observed, not by hand"},
     Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
@@ -43,52 +44,52 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "cleaned several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
     Row{S::pending_cleaning, T::operator_clean, S::pending_cleaning, E::none, "an operator starts its cleaning"},
-    Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
+    Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten", L::at_once},
     Row{S::pending_cleaning, T::operator_steps, S::pending_cleaning, E::none, "an operator starts its cleaning, with clean steps that he names first"},
     Row{S::pending_cleaning, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back"},
-    Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
+    Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way", L::soon},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::guarding, T::guards_passed, S::rechecking, E::recheck, "every guard of the host passed and the drive is claimed"},
-    Row{S::guarding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevents it; checked again with the next survey"},
+    Row{S::guarding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevents it; checked again with the next survey", L::later},
     Row{S::guarding, T::guards_failed, S::error, E::drop, "a guard refused for a reason that only an operator can settle"},
-    Row{S::guarding, T::lock_refused, S::pending_cleaning, E::drop, "another worker holds the device's lock"},
+    Row{S::guarding, T::lock_refused, S::pending_cleaning, E::drop, "another worker holds the device's lock", L::later},
     Row{S::guarding, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
     Row{S::guarding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::guarding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::guarding, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
+    Row{S::guarding, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done", L::soon},
     Row{S::guarding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::rechecking, T::still_burned, S::preparing, E::run_step, "Placement still says burned and unallocated"},
     Row{S::rechecking, T::still_burned_adopt, S::erasing, E::erase, "Placement still says burned and unallocated, and our own erase was interrupted: adopt a sanitize that runs, go on with a zeroing"},
-    Row{S::rechecking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: decide again"},
+    Row{S::rechecking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: decide again", L::soon},
     Row{S::rechecking, T::placement_away, S::rechecking, E::recheck, "Placement does not answer: ask again"},
     Row{S::rechecking, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
     Row{S::rechecking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::rechecking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::rechecking, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
+    Row{S::rechecking, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done", L::soon},
     Row{S::rechecking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::preparing, T::step_done, S::preparing, E::run_step, "step done"},
     Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
     Row{S::preparing, T::steps_verified, S::restoring, E::restore_driver, "not a drive: every step of its plan succeeded, and one showed that nothing of the tenant's is left"},
     Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
-    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step"},
+    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step", L::later},
     Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::preparing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::preparing, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again"},
+    Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again", L::soon},
     Row{S::preparing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::baselining, T::baseline_taken, S::erasing, E::erase, "what the drive held is known, so that its going can be shown"},
     Row{S::baselining, T::baseline_failed, S::error, E::drop, "the drive could not be read, or the canary not written"},
-    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented it before anything was written"},
+    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented it before anything was written", L::later},
     Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::baselining, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::baselining, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::baselining, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase"},
+    Row{S::baselining, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase", L::soon},
     Row{S::baselining, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::erasing, T::erased, S::verifying, E::verify, "the drive says it is erased, and its log agrees with our command"},
@@ -100,7 +101,7 @@ constexpr std::array kRows{
     Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::erasing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::erasing, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs or can go on, verify"},
+    Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs or can go on, verify", L::soon},
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},
@@ -111,18 +112,18 @@ constexpr std::array kRows{
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::verifying, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::verifying, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: verify what a zeroing had ended and nobody wrote to since, or start over"},
+    Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: verify what a zeroing had ended and nobody wrote to since, or start over", L::soon},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::concluding, T::step_done, S::concluding, E::run_step, "step done"},
     Row{S::concluding, T::steps_done, S::restoring, E::restore_driver, "every step of the plan is done"},
     Row{S::concluding, T::step_failed, S::error, E::drop, "quarantined"},
-    Row{S::concluding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step after the verification: start over"},
+    Row{S::concluding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step after the verification: start over", L::later},
     Row{S::concluding, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::concluding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::concluding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::concluding, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
+    Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over", L::soon},
     Row{S::concluding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::restoring, T::driver_restored, S::looking, E::look, "it is bound as its next instance expects it"},
@@ -131,19 +132,19 @@ constexpr std::array kRows{
     Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::restoring, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::restoring, T::overdue, S::error, E::drop, "it did not come to its end in time"},
-    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
+    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over", L::soon},
     Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::looking, T::look_ok, S::releasing, E::release, "verified, still ours, still burned and unallocated: give it back"},
-    Row{S::looking, T::look_changed, S::pending_cleaning, E::drop, "something moved since verification: start over"},
-    Row{S::looking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: start over"},
+    Row{S::looking, T::look_changed, S::pending_cleaning, E::drop, "something moved since verification: start over", L::soon},
+    Row{S::looking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: start over", L::soon},
     Row{S::looking, T::placement_away, S::looking, E::look, "Placement does not answer: ask again, for as long as the claim holds"},
     Row{S::looking, T::release_withheld, S::looking, E::look, "erased and verified, and it cannot be given back yet: look again, for as long as the claim holds"},
     Row{S::looking, T::provider_anew, S::looking, E::look, "its provider was made anew, and the claim held all the while: look at that one"},
     Row{S::looking, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::looking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::looking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
+    Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over", L::soon},
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
@@ -157,21 +158,21 @@ constexpr std::array kRows{
 
     Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
     Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance already has it"},
-    Row{S::confirming, T::released_unseen, S::pending_cleaning, E::finish, "it was released, and it is reserved again: somebody had it whom nobody saw"},
+    Row{S::confirming, T::released_unseen, S::pending_cleaning, E::finish, "it was released, and it is reserved again: somebody had it whom nobody saw", L::soon},
     Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance has it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
     Row{S::confirming, T::release_withheld, S::looking, E::look, "its provider was taken away, and the claim still holds: look again"},
-    Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "reserved, the claim is gone, and nothing shows that it was released: start over"},
-    Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
+    Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "reserved, the claim is gone, and nothing shows that it was released: start over", L::soon},
+    Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over", L::soon},
     Row{S::confirming, T::placement_away, S::confirming, E::confirm, "Placement does not answer: ask again"},
     Row{S::confirming, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
     Row{S::confirming, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
     Row{S::confirming, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
 
-    Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try"},
-    Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now"},
-    Row{S::error, T::operator_steps, S::pending_cleaning, E::none, "an operator asked for another try, with clean steps that he names first"},
-    Row{S::error, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back"},
+    Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try", L::at_once},
+    Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now", L::at_once},
+    Row{S::error, T::operator_steps, S::pending_cleaning, E::none, "an operator asked for another try, with clean steps that he names first", L::at_once},
+    Row{S::error, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back", L::at_once},
     Row{S::error, T::allocation_seen, S::error, E::none, "an instance has it: what an earlier erasure did says nothing about it any more"},
     Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
     Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to act"},
@@ -338,6 +339,22 @@ constexpr bool nothing_is_left_claimed() {
   return true;
 }
 
+// A survey is wanted only for what waits: a device at rest is looked at by each.
+constexpr bool only_what_waits_is_looked_at_again() {
+  return std::all_of(kRows.begin(), kRows.end(), [](const Row& row) {
+    return row.look == L::none || row.to == S::pending_cleaning;
+  });
+}
+
+// What an operator takes out of error waits for no periodic survey, and neither does what a restart
+// resumes.
+constexpr bool nothing_resumed_waits_for_long() {
+  return std::all_of(kRows.begin(), kRows.end(), [](const Row& row) {
+    const bool resumed = row.from == S::error || row.on == T::restarted_resume;
+    return row.to != S::pending_cleaning || !resumed || row.look != L::none;
+  });
+}
+
 constexpr bool all_stages_reachable() {
   std::array<bool, kStageCount> reached{};
   reached[static_cast<std::size_t>(S::available)] = true;
@@ -361,6 +378,8 @@ static_assert(uncleanable_devices_are_only_shown());
 static_assert(erase_only_behind_the_guards());
 static_assert(unfit_drives_are_kept());
 static_assert(nothing_is_left_claimed());
+static_assert(only_what_waits_is_looked_at_again());
+static_assert(nothing_resumed_waits_for_long());
 static_assert(all_stages_reachable());
 
 constexpr auto kStageNames =

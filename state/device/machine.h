@@ -117,12 +117,21 @@ enum class EffectKind : std::uint8_t {
   reserve,  // PUT reserved = total
 };
 
+// When a survey looks at the device next, if that is before the periodic one.
+enum class LookAgain : std::uint8_t {
+  none,
+  at_once,
+  soon,   // in a second
+  later,  // what it waits for takes its seconds, and each time longer
+};
+
 struct Row {
   Stage from;
   Trigger on;
   Stage to;
   EffectKind effect;
   std::string_view why;
+  LookAgain look = LookAgain::none;
 };
 
 [[nodiscard]] std::span<const Row> machine_rows();
