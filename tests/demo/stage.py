@@ -89,7 +89,11 @@ class Stage:
         self.screen.working("reclaim serve", "starting")
         self.worker = Worker(self.programs, self.services, self.host, HOST,
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
-        self.worker.write_config(more)
+        # What the guide speaks of, for whoever types its commands in a demo that is kept.
+        mirror = os.path.join(self.folder, "mirror")
+        os.mkdir(mirror)
+        self.worker.write_config("labels = rack=7\n[certificates]\nmirror_dir = %s\n%s" % (
+            mirror, more))
         self.worker.as_operator().install()
         self.worker.start()  # at DEBUG, which names each guard
 
