@@ -130,6 +130,9 @@ class Checks(unittest.TestCase):
         self.assertEqual(check.wrong_with_queues({"a.info": (349, 0), "read": (9, 1)}),
                          ["a.info holds 349 messages that nobody reads"])
         self.assertNotEqual(check.wrong_with_queues({}), [])
+        listed = "notifications.info\t349\t0\nscheduler_fanout_1\t7\t0\nreclaim_compute-1\t2\t1\n"
+        self.assertEqual(check.queues_of_notifiers(listed),
+                         {"notifications.info": (349, 0), "reclaim_compute-1": (2, 1)})
 
     def test_the_card(self):
         card = check.Card("available", 0, "1")

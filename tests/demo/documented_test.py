@@ -4,7 +4,10 @@ something else is known to do it; and each `reclaim ...` that they name is one t
 import glob
 import os
 import re
+import shutil
 import sys
+import tempfile
+import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,8 +17,8 @@ for folder in (HERE, os.path.join(HERE, "../integration/e2e"), os.path.join(HERE
 
 import documents  # noqa: E402
 from demo_run import Run  # noqa: E402
-from elsewhere import ELSEWHERE  # noqa: E402
-from services import BUILD, ROOT  # noqa: E402
+from elsewhere import BY_HAND, ELSEWHERE, row_of  # noqa: E402
+from services import BUILD, ROOT, STACK  # noqa: E402
 from shell import Session, Shell  # noqa: E402
 from usage import Usage, usage_of, why_not  # noqa: E402
 from waiting import wait_until  # noqa: E402
@@ -35,12 +38,15 @@ def program(command):
 class Elsewhere(unittest.TestCase):
     """Of what is not typed in a demo."""
 
-    def test_each_row_is_for_a_command_and_names_a_file(self):
-        every = [line for lines in documents.every_command().values() for line, _ in lines]
-        for beginning, where in ELSEWHERE.items():
+    def test_each_row_is_for_a_command_and_names_what_does_it(self):
+        used = {row_of(line) for lines in documents.every_command().values() for line, _ in lines}
+        for beginning, (where, words) in ELSEWHERE.items():
             with self.subTest(beginning):
-                self.assertTrue([line for line in every if line.startswith(beginning)])
-                self.assertTrue(where is None or os.path.exists(os.path.join(ROOT, where)), where)
+                self.assertIn(beginning, used)
+                self.assertTrue(words)
+                if where != BY_HAND:
+                    with open(os.path.join(ROOT, where), encoding="utf-8") as file:
+                        self.assertTrue(words in file.read(), "%s has no %s" % (where, words))
 
     def test_a_program_of_ours_is_there_and_knows_the_options(self):
         for lines in documents.every_command().values():
@@ -109,6 +115,20 @@ class TheWholeLine(unittest.TestCase):
             self.assertIn(said, self.why(line) or "nothing", line)
 
 
+class ASession(unittest.TestCase):
+    """In a shell whose source says nothing."""
+
+    def test_its_code_is_the_commands(self):
+        run = types.SimpleNamespace(environment=os.environ)
+        shell = Shell(run, "Kept running \n      true\nTo end it:")
+        with tempfile.TemporaryDirectory() as folder, Session(shell, folder) as session:
+            for command, wanted in (("true", 0), ("false", 1), ("(exit 7)", 7), ("cat", 0),
+                                    ("false; true", 0), ("true && false", 1)):
+                self.assertEqual(session.type(command)[0], wanted, command)
+            self.assertEqual(session.type("NAME=$(printf kept)")[0], 0)
+            self.assertEqual(session.type("printf $NAME"), (0, "kept\n"))
+
+
 class Typed(unittest.TestCase):
     def test_each_command_succeeds(self):
         run = Run("--flow", "cyborg", "--keep")
@@ -123,7 +143,7 @@ class Typed(unittest.TestCase):
         for document, lines in documents.every_command().items():
             with Session(self.shell, self.scratch) as session:
                 for command, said in lines:
-                    if not command.startswith(tuple(ELSEWHERE)):
+                    if row_of(command) is None:
                         with self.subTest(command, document=document):
                             self.check(session, command, said, document)
 
@@ -137,8 +157,20 @@ class Typed(unittest.TestCase):
         code, certificate = self.shell.type("reclaim certificate list -f value -c ID")
         self.assertEqual(code, 0, certificate)
         chain = os.path.join(state, "certificates")
+        code, head = self.shell.type("reclaim certificate head")
+        self.assertEqual(code, 0, head)
+        noted = re.sub(r"(?s)(\w+)  0*(\d+)-.*", r"\2:\1", head)
+        keys = os.path.join(self.scratch, "keys")
+        os.mkdir(keys)
+        shutil.copy(os.path.join(state, "certificate.key.pub"), keys + "/compute-2.pub")
         return (
-            ("compute-1", "compute-2"), ("0000:c1:00.0", cleaned),
+            ("compute-7 compute-8", "compute-2"), ("compute-1", "compute-2"),
+            ("0000:c1:00.0", cleaned), ("ADDRESS", cleaned), ("--project ID", "--project demo"),
+            # It asks, and nobody is there.
+            ("--label rack=7", "--label rack=7 --yes"), ("120:SHA256", noted), ("KEYS", keys),
+            ("rabbitmqctl", "%s/rabbitmq.sh ctl %s" % (STACK, os.path.join(
+                os.path.dirname(folder), "services/rabbitmq"))),
+            ("build/test/", BUILD + "/"),
             ("redis-cli", "redis-cli -p " + port), ("source .demo/env", self.shell.source),
             ("https://reclaim.example.org:6667", "$API"), ("$UUID", "$DEVICE"),
             ("show UUID", "show $DEVICE"), ("password …", "password $OS_PASSWORD"),

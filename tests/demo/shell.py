@@ -62,7 +62,7 @@ class Session:
     def type(self, command):
         """(exit code, what it printed)."""
         # A program that reads would take the next command for its input.
-        self.process.stdin.write("{ %s\n} < /dev/null; echo; echo '%s' $?\n" % (
+        self.process.stdin.write("{ %s\n} < /dev/null; ended=$?; echo; echo '%s' $ended\n" % (
             command, self.ENDED))
         self.process.stdin.flush()
         text = ""

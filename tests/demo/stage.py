@@ -3,14 +3,13 @@ one cleaning, and what is to be seen from outside before and after."""
 import glob
 import json
 import os
-import shlex
 import subprocess
 import tempfile
 import time
 
 import check
 import keeping
-from services import ROOT, Services
+from services import Services
 from story import Story
 from waiting import DEADLINE_S
 from worker import EmulatedHost, Programs, Worker
@@ -72,7 +71,7 @@ class Stage:
                          address == self.cleaned else "")
                         for address, tenant in self.tenants.items()]
         self.host = EmulatedHost(self.programs, os.path.join(self.folder, "host"), descriptions)
-        self.services.rabbitmqctl(*readmes_policy())
+        self.services.keep_novas_queues_empty()
         with self.services.bus() as connection:
             self.queues = connection.declare_notifiers_queues()
 
@@ -90,7 +89,11 @@ class Stage:
         self.screen.working("reclaim serve", "starting")
         self.worker = Worker(self.programs, self.services, self.host, HOST,
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
-        self.worker.write_config(more)
+        # What the guide speaks of, for whoever types its commands in a demo that is kept.
+        mirror = os.path.join(self.folder, "mirror")
+        os.mkdir(mirror)
+        self.worker.write_config("labels = rack=7\n[certificates]\nmirror_dir = %s\n%s" % (
+            mirror, more))
         self.worker.as_operator().install()
         self.worker.start()  # at DEBUG, which names each guard
 
@@ -238,13 +241,6 @@ def version_of(package):
                           capture_output=True, check=False)
     return done.stdout.partition(":")[2].split("-")[0].split("+")[0] if ":" in done.stdout \
         else done.stdout.split("-")[0].split("+")[0]
-
-
-def readmes_policy():
-    """The words of its `rabbitmqctl set_policy`."""
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-        line, = [line for line in file if line.startswith("rabbitmqctl set_policy ")]
-    return shlex.split(line)[1:]
 
 
 def printable(data):

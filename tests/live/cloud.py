@@ -10,7 +10,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests/integration/e2e"))
+sys.path.insert(0, os.path.join(ROOT, "tests/demo"))
 
+import check  # noqa: E402  (demo/check.py)
 from services import Services  # noqa: E402  (e2e/services.py)
 from service_process import die_with_parent, wait_until_it_answers  # noqa: E402
 from waiting import wait_until  # noqa: E402
@@ -114,6 +116,7 @@ class Cloud:
 
     def start(self):
         self.services.start(self.said)
+        self.services.keep_novas_queues_empty()
         self.values = dict(self.services.endpoints, folder=self.folder, images=IMAGES,
                            transport_url=self.services.transport_url())
         self.database_folder = self.services.path("openstack")
@@ -304,6 +307,15 @@ class Cloud:
         for process in self.processes.values():
             process.wait()
         self.services.stop()
+
+    # In the end
+
+    def wrong_with_queues(self):
+        """Which of the notifiers' queues and of Reclaim's hold what nobody reads: sentences."""
+        queues = check.queues_of_notifiers(self.services.list_queues())
+        self.said("messages in " + ", ".join("%s: %d" % (name, messages)
+                                             for name, (messages, _) in sorted(queues.items())))
+        return check.wrong_with_queues(queues)
 
     # As an operator
 

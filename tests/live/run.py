@@ -63,6 +63,9 @@ def main():
         print("%d of %d scenarios passed in %d s; the watcher looked %d times" % (
             len(chosen) - len(failed), len(chosen), time.monotonic() - scenarios_began,
             live.watcher.looks))
+        for sentence in cloud.wrong_with_queues():
+            print("FAILED " + sentence, flush=True)
+            failed.append(sentence)
     finally:
         cloud.stop()
         if not args.keep:

@@ -147,6 +147,7 @@ expect "debug symbols fit the binary" \
 rm -rf "$root/srv/roles"
 mkdir -p "$root/srv/roles" "$root/srv/sys/bus/pci/devices"
 cp -r clients/ansible/reclaim "$root/srv/roles/reclaim"
+cp clients/ansible/rolling_upgrade.yml "$root/srv/"
 cat >"$root/srv/play.yml" <<TEXT
 - hosts: localhost
   connection: local
@@ -166,6 +167,8 @@ play="ANSIBLE_ROLES_PATH=/srv/roles ansible-playbook -i localhost, /srv/play.yml
 expect "Ansible is there" \
   "apt-get -q -y install --no-install-recommends ansible-core python3-apt"
 expect "Ansible's role is accepted" "$play --syntax-check"
+expect "the playbook of an upgrade is accepted" \
+  "${play%/*}/rolling_upgrade.yml --syntax-check -e reclaim_deb=files/reclaim_NEW_amd64.deb"
 expect "the role configures the host" "$play
    grep -qx 'device_spec = {.vendor_id.: .8086.}' /etc/reclaim/reclaim.conf
    test -s /etc/udev/rules.d/59-reclaim.rules"

@@ -255,6 +255,11 @@ class OurPackage(DeviceApi):
 
         (row,) = wait_until(lambda: self.answer_of(client, "certificate", "list", "--device", uuid),
                             "the certificate is listed")
+        # A real Keystone knows the name. What had the drive was of another project.
+        code, out, err = client("certificate", "list", "--project", "service", "--from",
+                                "2026-10-01", "--to", "2126-10-31", "-f", "csv")
+        self.assertEqual((code, out.splitlines()[1:]), (0, []), err)
+        self.assertRegex(err, "the project service: its id is [0-9a-f]{32}")
         saved = os.path.join(made.folder, "saved.json")
         code, _, err = client("certificate", "save", row["id"], "--file", saved)
         self.assertEqual(code, 0, err)

@@ -232,6 +232,7 @@ class Commands(EndToEnd):
     def test_a_host_is_paused_and_resumed(self):
         made = self.setting(survey_s=5, start=False)
         made.worker.write_config(more="labels = rack=7\n")
+        made.host.set(FIRST, percentage_used=85)
         made.worker.start()
         made.worker.wait_field(FIRST, "device_state", "allocated")
         worker = made.worker
@@ -263,6 +264,14 @@ class Commands(EndToEnd):
         code, out, err = worker.command("host", "resume", worker.name)
         self.assertEqual((code, out), (0, "host %s: cleanings begin again\n" % worker.name), err)
         self.assert_released(made)
+        for words, listed in (("--label rack=7", [FIRST]), ("--worn", [FIRST]), ("--worn 95", []),
+                              ("--worn 85 --label rack=7", [FIRST])):
+            code, out, err = worker.command("device", "list", *words.split(), "-f", "value", "-c",
+                                            "Address")
+            self.assertEqual((code, out.split()), (0, listed), err)
+        code, _, err = worker.command("device", "list", "--label", "rack=8")
+        self.assertEqual(code, 1)
+        self.assertIn("no worker says that its host has the label rack=8", err)
 
     def look_without_redis(self, made):
         """Nothing is said of what only the record tells, and that nothing is released is."""

@@ -141,6 +141,17 @@ class Services:
     def rabbitmqctl(self, *words):
         return run([os.path.join(STACK, "rabbitmq.sh"), "ctl", self.path("rabbitmq"), *words])
 
+    def keep_novas_queues_empty(self):
+        """As the README says."""
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            line, = [line for line in file if line.startswith("rabbitmqctl set_policy ")]
+        self.rabbitmqctl(*shlex.split(line)[1:])
+
+    def list_queues(self):
+        """A line each: its name, messages and consumers."""
+        return self.rabbitmqctl("--quiet", "list_queues", "--no-table-headers", "name", "messages",
+                                "consumers")
+
     def bus(self):
         return Bus(self.broker)
 
