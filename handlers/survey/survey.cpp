@@ -1,5 +1,6 @@
 #include "handlers/survey/survey.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace reclaim {
@@ -89,10 +90,18 @@ void Surveyor::fail(const std::shared_ptr<Run>& run, Error error) {
   run->done(std::move(error));
 }
 
+void Surveyor::fail_look(const std::shared_ptr<Run>& run, Error error) {
+  fail(run, std::move(error).wrap("looking at the host's drives"));
+}
+
+bool Surveyor::is_old(const Run& run) const {
+  return clock_.now().mono.ms - run.looked.ms > kLookStandsMs;
+}
+
 void Surveyor::look(const std::shared_ptr<Run>& run) {
   run->looked = clock_.now().mono;
   drives_.discover(run->others, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
-    if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
+    if (!drives) return fail_look(run, std::move(drives).error());
     run->drives = std::move(drives).value();
     join(run, false);
   });
@@ -117,7 +126,7 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
   run->listed = true;
   // The host is looked at again if Placement was slow: a look that is slow itself would be as old
   // again.
-  join(run, clock_.now().mono.ms - run->looked.ms > kLookStandsMs);
+  join(run, is_old(*run));
 }
 
 void Surveyor::join(const std::shared_ptr<Run>& run, bool again) {
@@ -197,6 +206,7 @@ void Surveyor::recall(const std::shared_ptr<Run>& run, const std::vector<std::st
 }
 
 void Surveyor::read_on(const std::shared_ptr<Run>& run) {
+  if (!run->done) return;
   if (run->next == run->to_read.size() && run->under_way == 0) {
     return run->done(std::move(run->survey));
   }
@@ -215,6 +225,7 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
                       } else if (view) {
                         if (run->doubts == memory_.doubts()) memory_.keep(*view, run->began);
                         sighting.view = std::move(view).value();
+                        if (is_old(*run)) return look_again(run, at);
                       } else {
                         memory_.doubt_provider(id);
                         sighting.problem = view.error().what;
@@ -222,6 +233,21 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
                       ask_on(run, at);
                     });
   }
+}
+
+// Whoever had the drive before its provider was read is told by a look that begins after it. One
+// look is enough, however slow it is: the provider is not read again.
+void Surveyor::look_again(const std::shared_ptr<Run>& run, const PciAddress& address) {
+  drives_.discover(run->others, [this, run, address](Result<std::vector<nvme::DriveFacts>> drives) {
+    if (!drives) return fail_look(run, std::move(drives).error());
+    forget_shared_serial_numbers(*drives);
+    const auto found =
+        std::find_if(drives->begin(), drives->end(),
+                     [&](const nvme::DriveFacts& facts) { return facts.address == address; });
+    auto& drive = run->survey.sightings[address].drive;
+    drive = found == drives->end() ? std::nullopt : std::optional(std::move(*found));
+    ask_on(run, address);
+  });
 }
 
 void Surveyor::ask_on(const std::shared_ptr<Run>& run, const PciAddress& address) {

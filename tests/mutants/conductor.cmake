@@ -498,6 +498,12 @@ unit_mutant(a_look_is_as_old_as_its_answer conductor handlers/survey/survey.cpp
   [[    run->drives = std::move(drives).value();]]
   [[    run->drives = std::move(drives).value();
     run->looked = clock_.now().mono;]])
+unit_mutant(a_look_outlives_a_slow_read conductor handlers/survey/survey.cpp
+  */ReadersOfCyborg.OneWithin*:MaintenanceReservation.WhatWasWrittenWhileIts*
+  "who had a drive of Cyborg's while its provider was read is not seen, and it stays on offer"
+  [[                        if (is_old(*run)) return look_again(run, at);
+]]
+  "")
 unit_mutant(each_deletion_is_three_surveys conductor handlers/conductor/conductor.cpp
   Deleted.OneWithout*
   "each deletion of an instance without a device of ours costs Placement three surveys"

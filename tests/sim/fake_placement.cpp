@@ -90,23 +90,24 @@ void FakePlacement::read_again(const placement::ProviderView& known,
 void FakePlacement::read_as(const std::string& provider_uuid,
                             std::function<placement::ProviderView(const Provider&)> view,
                             Callback<placement::ProviderView> done) {
-  scheduler_.answer(faults_.delay_ms(rng_), [this, provider_uuid, view = std::move(view),
-                                             done = std::move(done)]() mutable {
-    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
-    if (!away_ && !rng_.chance(faults_.placement_away)) {
-      const Provider* provider = find(provider_uuid);
-      if (provider == nullptr) {
-        result = Error{Errc::not_found, "no such provider"};
-      } else if (rng_.chance(faults_.placement_odd)) {
-        constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
-        result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
-      } else {
-        result = view(*provider);
-      }
-    }
-    scheduler_.answer(faults_.delay_ms(rng_),
-                      [done = std::move(done), result = std::move(result)] { done(result); });
-  });
+  const std::int64_t begins_ms = reads_take_ms + faults_.delay_ms(rng_);
+  scheduler_.answer(
+      begins_ms, [this, provider_uuid, view = std::move(view), done = std::move(done)]() mutable {
+        Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+        if (!away_ && !rng_.chance(faults_.placement_away)) {
+          const Provider* provider = find(provider_uuid);
+          if (provider == nullptr) {
+            result = Error{Errc::not_found, "no such provider"};
+          } else if (rng_.chance(faults_.placement_odd)) {
+            constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
+            result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
+          } else {
+            result = view(*provider);
+          }
+        }
+        scheduler_.answer(faults_.delay_ms(rng_),
+                          [done = std::move(done), result = std::move(result)] { done(result); });
+      });
 }
 
 template <typename T>

@@ -5,7 +5,8 @@ backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a
 one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. Beside a test there may be
 mutants, as `mutant NAME`: the rule broken, NAME in a mutant list below tests/, where a test of the
 row is the one that has to notice it. A rule that is not ours, or
-not done yet, has words and no backticks."""
+not done yet, has words and no backticks. The page says how many rows have a mutant, and how many of
+the others could not: as many as are counted here."""
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ TITLES = ("Generic NVMe driver with secure cleanup",
           "Implement Cleaning States",
           "Virtual guest device role tagging")
 WITHOUT_CODE = ("not ours", "not done", "out of scope")
+WITH_MUTANTS = ("handlers", "nvme", "state")  # the folders whose sources the mutants are of
 
 
 def rows_of(text):
@@ -90,6 +92,22 @@ def notices(tests, name):
     return False
 
 
+def counted(text):
+    """What the page has to say of its rows that name code, by whether they name a mutant."""
+    rows = [(names_in(code), names_in(test)) for _, _, code, test in rows_of(text)
+            if names_in(code)]
+    without = [(paths, names) for paths, names in rows
+               if not any(name.startswith("mutant ") for name in names)]
+    others = [paths for paths, names in without
+              if not all(name.partition(":")[0].endswith(".py") for name in names)]
+    could = sum(any(path.partition("/")[0] in WITH_MUTANTS for path in paths) for paths in others)
+    return ("Of the %d rows that name code, %d name a mutant. The other %d name none." %
+            (len(rows), len(rows) - len(without), len(without)),
+            "- %d are noticed by Python tests alone." % (len(without) - len(others)),
+            "- %d have their code outside of" % (len(others) - could),
+            "- %d could have a mutant." % could)
+
+
 def wrong_with(text, tests, exists, mutants):
     """Sentences; none if all is well. `mutants`: as mutants_below() has them."""
     wrong = ["the specification “%s” has no section" % title for title in TITLES
@@ -131,6 +149,12 @@ class Table(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
         self.assertGreater(len(rows_of(text)), 80)
 
+    def test_it_says_how_many_rows_have_a_mutant(self):
+        with open(TABLE, encoding="utf-8") as file:
+            text = file.read()
+        for sentence in counted(text):
+            self.assertIn(sentence, " ".join(text.split()))
+
 
 class Checker(unittest.TestCase):
     """Each way in which a table can be wrong, once."""
@@ -151,6 +175,18 @@ class Checker(unittest.TestCase):
             "| two | `src/a.cpp` | `a_test.cpp:Fixture.Other` |",
             "| r | `src/a.cpp` | `a_test.cpp:Suite.Name`, `mutant one`, `mutant each` |",
             "| three | not ours: Nova's | |"), [])
+
+    def test_rows_are_counted_by_what_could_have_a_mutant(self):
+        of_all = ("| a | `nvme/a.cpp` | `a_test.cpp:Suite.Name`, `mutant one` |",
+                  "| b | `nvme/a.cpp`, `cli/b.cpp` | `b_test.py:test_it` |",
+                  "| c | `cli/b.cpp` | `a_test.cpp:Suite.Name`, `b_test.py:test_it` |",
+                  "| d | `cli/b.cpp`, `nvme/a.cpp` | `a_test.cpp:Suite.Name` |",
+                  "| e | `state/c.h` | `a_test.cpp:Suite.Name` |",
+                  "| f | not ours: Nova's | |")
+        self.assertEqual(counted("\n".join(of_all)), (
+            "Of the 5 rows that name code, 1 name a mutant. The other 4 name none.",
+            "- 1 are noticed by Python tests alone.", "- 1 have their code outside of",
+            "- 2 could have a mutant."))
 
     def test_what_is_wrong_is_said(self):
         for row, said in (

@@ -278,6 +278,19 @@ TEST_F(MaintenanceReservation, WhatWasWrittenWhilePlacementWasSlowIsCleanedFirst
   EXPECT_EQ(reserved(), 0);
 }
 
+TEST_F(MaintenanceReservation, WhatWasWrittenWhileItsProviderWasReadIsCleanedFirst) {
+  begin();
+  maintenance("on");
+  world->placement.reads_take_ms = 20'000;
+  world->command("maintenance_off", address());
+  world->pass(10'000);
+  write_to_drive();
+  world->placement.reads_take_ms = 0;
+  world->pass(30 * kMinuteMs);
+  EXPECT_EQ(world->erases, erases + 1);
+  EXPECT_EQ(reserved(), 0);
+}
+
 // The look at the drives is slow, and Placement is a little slower.
 TEST_F(MaintenanceReservation, WhatWasWrittenDuringASlowLookIsCleanedFirst) {
   begin();

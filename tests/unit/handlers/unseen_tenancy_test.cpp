@@ -176,6 +176,15 @@ TEST_P(OfCyborg, ATenancyWhileTheWorkerWasDownIsToldByTheGeneration) {
   expect_cleaned_again();
 }
 
+TEST_P(OfCyborg, IsCleanedOnceThoughCyborgAsksForItsCleanupToo) {
+  make(GetParam());
+  unseen_while_down();
+  world->pass(5'000);
+  world->command("cleanup_device", world->slots[0].address);
+  world->pass(kHourMs);
+  expect_cleaned_again();
+}
+
 TEST_P(OfCyborg, SoIsOneBetweenTwoSurveys) {
   make(GetParam());
   world->tenancy_begins();
@@ -315,19 +324,67 @@ TEST_P(OfCyborg, AProviderThatIsMadeAnewTellsOfNobodyWhoHadItBefore) {
   EXPECT_EQ(reserved(), 0);
 }
 
-struct ReadersOfCyborg : OfCyborg {};
+// A tenant who reads everything, and writes nothing.
+struct ReadersOfCyborg : OfCyborg {
+  void reader_comes_and_goes() {
+    ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "reader"));
+    world->drive().host_reads += 1'000'000;
+    world->placement.deallocate(world->provider().row.uuid, "reader");
+  }
+};
 
-// A tenant who reads everything, locks the drive, and writes nothing.
 TEST_P(ReadersOfCyborg, ATenancyWithoutAWriteIsToldByTheReads) {
   make(GetParam());
   world->kill_worker();
-  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "reader"));
-  world->drive().host_reads += 1'000'000;
-  world->placement.deallocate(world->provider().row.uuid, "reader");
+  reader_comes_and_goes();
   world->start_worker();
   world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(reserved(), 0);
+}
+
+// The drive was looked at before he came, and its provider is read after he has gone.
+TEST_P(ReadersOfCyborg, OneWithinASlowReadOfTheProviderIsToldByALookAfterIt) {
+  make(GetParam());
+  world->placement.touch(world->provider().row.uuid);
+  world->placement.reads_take_ms = 20'000;
+  world->kick({0});
+  world->pass(10'000);
+  reader_comes_and_goes();
+  world->placement.reads_take_ms = 0;
+  world->pass(15'000);
+  EXPECT_EQ(reserved(), 1) << "by the same survey";
+  world->pass(kHourMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_P(ReadersOfCyborg, ALookAfterASlowReadThatFailsEndsTheSurveyAndTheNextOneTells) {
+  make(GetParam());
+  world->placement.touch(world->provider().row.uuid);
+  world->placement.reads_take_ms = 20'000;
+  world->kick({0});
+  world->pass(10'000);
+  reader_comes_and_goes();
+  world->placement.reads_take_ms = 0;
+  world->faults.discover_fails = 1;
+  world->pass(15'000);
+  EXPECT_THAT(world->log.text, HasSubstr("survey failed why=looking at the host's drives"));
+  world->faults.discover_fails = 0;
+  world->pass(kHourMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_P(ReadersOfCyborg, WhatSuchATenantLockedIsNotOnOffer) {
+  make(GetParam());
+  world->kill_worker();
+  reader_comes_and_goes();
+  world->drive().locked = true;
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->record().stage, Stage::error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Managed, ReadersOfCyborg, ::testing::Bool());
