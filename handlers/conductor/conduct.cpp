@@ -108,8 +108,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     interrupted_[address] = false;
   }
   // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
-  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address))
-    carry_out(address, update.effect);
+  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address)) carry_out(address, *update.row);
   const bool rested = before.stage == Stage::available || before.stage == Stage::allocated;
   if (rested && record.stage == Stage::pending_cleaning) {
     schedule_.settle(record.instance);
@@ -138,9 +137,9 @@ void Conductor::look_again(LookAgain look, std::uint32_t attempts) {
   }
 }
 
-void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
+void Conductor::carry_out(const PciAddress& address, const Row& row) {
   const std::uint64_t epoch = devices_.at(address).record.epoch;
-  switch (effect) {
+  switch (row.effect) {
     case EffectKind::none:
       return;
     case EffectKind::claim:
@@ -169,7 +168,8 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
     case EffectKind::drop:
       return drop(address);
     case EffectKind::reserve:
-      reserver_.reserve(address, devices_.at(address).record.provider);
+      reserver_.reserve(address, devices_.at(address).record.provider,
+                        is_said_once(row.on) ? WhyReserved::ordered : WhyReserved::offered);
       return;
   }
 }

@@ -140,7 +140,7 @@ class Conductor final {
   void transitioned(const PciAddress& address, const Record& before, const Update& update,
                     const std::string& detail);
   void look_again(LookAgain look, std::uint32_t attempts);
-  void carry_out(const PciAddress& address, EffectKind effect);
+  void carry_out(const PciAddress& address, const Row& row);
   void drop(const PciAddress& address);
   void look_again_at(const std::string& instance);
   void say_goodbye(const std::function<void()>& done);

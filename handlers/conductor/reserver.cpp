@@ -21,12 +21,12 @@ bool is_released(const Record& record, const std::string& certificate) {
 
 }  // namespace
 
-bool Reserver::reserve(const PciAddress& address, const std::string& provider) {
+bool Reserver::reserve(const PciAddress& address, const std::string& provider, WhyReserved why) {
   if (!context_.stays_ours(address) || context_.options.observes()) return false;
   Tries& tries = tries_[address];
   if (!tries.under_way.insert(provider).second) return false;
   const bool is_first = tries.retry_ms == 0;
-  ledger_.note_offered(address, [this, address, provider] { put(address, provider); });
+  ledger_.note_offered(address, [this, address, provider, why] { put(address, provider, why); });
   return is_first;
 }
 
@@ -35,10 +35,10 @@ void Reserver::nothing_to_reserve(const PciAddress& address) {
   tries.retry_ms = tries.due_ms = 0;
 }
 
-void Reserver::put(const PciAddress& address, const std::string& provider) {
+void Reserver::put(const PciAddress& address, const std::string& provider, WhyReserved why) {
   const std::string& certificate = context_.record_of(address).certificate_id;
   context_.ports.providers.read(
-      provider, context_.stopping.unless_begun([this, address, provider,
+      provider, context_.stopping.unless_begun([this, address, provider, why,
                                                 certificate](Result<placement::ProviderView> view) {
         if (view && !view->is_device()) {
           view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
@@ -53,7 +53,7 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
           tries_[address].under_way.erase(provider);
           return nothing_to_reserve(address);
         }
-        tell(address, *view);
+        tell(address, *view, why);
         fence_.put(address, *view, view->inventories.front().total,
                    [this, address, provider](const Result<placement::ProviderView>& after) {
                      answered(address, provider, after);
@@ -62,7 +62,13 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
 }
 
 // Dirty and to be had is worse than reserved late.
-void Reserver::tell(const PciAddress& address, const placement::ProviderView& view) {
+void Reserver::tell(const PciAddress& address, const placement::ProviderView& view,
+                    WhyReserved why) {
+  if (why == WhyReserved::ordered) {
+    return context_.ports.log.info(
+        log_name::kConductor,
+        fmt::format("{} is taken out of the pool, as an operator ordered", to_string(address)));
+  }
   const LedgerEntry* known = context_.on_ledger(address);
   if (!view.free() || known == nullptr || !known->dirty) {
     return context_.ports.log.warning(

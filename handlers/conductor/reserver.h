@@ -15,6 +15,11 @@
 
 namespace reclaim {
 
+enum class WhyReserved : std::uint8_t {
+  offered,  // somebody else offers it
+  ordered,  // it is in the pool, and an operator has it cleaned
+};
+
 // Thread: the loop's.
 class Reserver final {
  public:
@@ -22,7 +27,8 @@ class Reserver final {
       : context_(context), ledger_(ledger), fence_(fence) {}
 
   // Reserves the device. True on the first try: none is under way, the one before was not refused.
-  bool reserve(const PciAddress& address, const std::string& provider);
+  bool reserve(const PciAddress& address, const std::string& provider,
+               WhyReserved why = WhyReserved::offered);
   // Somebody wrote to a provider of the device, which is reserved: where an instance has got it by
   // that, the work on it ends.
   void see_moved(const PciAddress& address, const std::string& provider);
@@ -39,8 +45,8 @@ class Reserver final {
     std::int64_t due_ms = 0;    // when the next try is due by itself; 0: none is
   };
 
-  void put(const PciAddress& address, const std::string& provider);
-  void tell(const PciAddress& address, const placement::ProviderView& view);
+  void put(const PciAddress& address, const std::string& provider, WhyReserved why);
+  void tell(const PciAddress& address, const placement::ProviderView& view, WhyReserved why);
   void stop_work(const PciAddress& address, const placement::ProviderView& view);
   void answered(const PciAddress& address, const std::string& provider,
                 const Result<placement::ProviderView>& after);

@@ -96,9 +96,16 @@ struct Retire : ::testing::Test {
 
 TEST_F(Retire, ADriveOfThePoolIsReservedErasedAndCertified) {
   ASSERT_EQ(world->provider().inventory.reserved, 0);
+  world->log.text.clear();
   EXPECT_EQ(answer(issued()), "");
   expect_retired();
   EXPECT_EQ(world->releases, 0U);
+  // Nobody else offered it, and that is no incident.
+  EXPECT_THAT(world->log.text, HasSubstr("is taken out of the pool, as an operator ordered"));
+  EXPECT_THAT(world->log.text, Not(HasSubstr("is on offer")));
+  EXPECT_TRUE(std::none_of(
+      world->disk.audit.begin(), world->disk.audit.end(),
+      [](const AuditEntry& entry) { return entry.event == AuditEvent::reserved_again; }));
   EXPECT_TRUE(
       std::any_of(world->disk.audit.begin(), world->disk.audit.end(), [](const AuditEntry& entry) {
         return entry.event == AuditEvent::retired &&
