@@ -3,7 +3,8 @@
 // provider again) offers somebody's data until it is reserved again.
 //
 // Whoever writes a provider moves its generation: one request an interval lists those of the host,
-// and only the inventory of one that moved is read. That of a provider which may be made again with
+// and only the inventory of one that moved is read; that it moved is told, for whoever got the
+// device may have reserved it again by then. That of a provider which may be made again with
 // its UUID and its generation is read in each interval. The requests are spread over the interval,
 // never more than one at a time; one more where a provider is gone, to look for another of that
 // name. While Placement does not answer it is asked less and less often.

@@ -346,8 +346,7 @@ constexpr bool only_what_waits_is_looked_at_again() {
   });
 }
 
-// What an operator takes out of error waits for no periodic survey, and neither does what a restart
-// resumes.
+// No periodic survey is waited for where an operator ends an error, or a restart resumes.
 constexpr bool nothing_resumed_waits_for_long() {
   return std::all_of(kRows.begin(), kRows.end(), [](const Row& row) {
     const bool resumed = row.from == S::error || row.on == T::restarted_resume;

@@ -324,7 +324,7 @@ unit_mutant(what_is_burned_again_is_free conductor handlers/conductor/reserver.c
   OnOffer.SoIsOneThatAnInstanceGetsAnd*
   "a drive is erased on while an instance has it that got it and burned it within two seconds"
   [[        if (!view || is_released(context_.record_of(address), certificate)) return;]]
-  [[        if (!view || view->burned() || is_released(context_.record_of(address), certificate)) return;]])
+  [[        if (!view || view->burned()) return;]])
 unit_mutant(a_generation_tells_of_cyborg conductor handlers/conductor/assessor.cpp
   OnOfferOfCyborg.EachIsRead*
   "a dirty drive whose provider Cyborg's agent makes again at its generation stays on offer"
