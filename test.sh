@@ -259,6 +259,7 @@ if [[ $mode == search ]]; then
   stage "test build" build test || finish
   stage "fuzz build" build fuzz --target fuzz_tests || finish
   stage search env TMPDIR="$temporary" tests/setup/search.sh "$minutes" "$jobs"
+  mapfile -t closing < <(sed -n '/^searched /,$p' "$(log_of search)")
   finish
 fi
 
