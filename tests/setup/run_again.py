@@ -25,11 +25,12 @@ FAILURE = re.compile(r"^(?:Traceback|.*: Failure$|\w*Error\b).*(?:\n.+){0,15}", 
 PROMISE = re.compile(
     r"tenant_blocks|nonzero_bytes|kept|dirty|destroyed|in use|reserved_written|sanitizes|digest"
     r"|certificate|verif", re.IGNORECASE)
-# What a defect says, wherever a test printed it. The last two are a worker that a signal ended, as
-# the end-to-end tests tell it; with 9 they end it themselves.
+# What a defect says, wherever a test printed it. The last line is of a program that a signal ended,
+# as the end-to-end tests tell it; with 9 they end it themselves.
 CRASH = re.compile(
     r"Sanitizer:|runtime error:|\bCHECK\b.* failed|SEGFAULT|Segmentation fault|terminate called"
-    r"|Assertion .*failed|\bAborted\b|\bended with -(?!9\b)\d+|-(?:4|6|7|8|11) != 0")
+    r"|Assertion .*failed|\bAborted\b"
+    r"|\bended with -(?!9\b)\d+|-(?:4|6|7|8|11) != 0|died with <Signals\.(?!SIGKILL)\w+")
 # "12/40 Test #7: redis_test ...***Exception: SegFault", which LastTest.log does not tell.
 SIGNALLED = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) .*\*\*\*Exception", re.MULTILINE)
 DRIVES = "nvme_drive"  # tests whose names begin so have the label, and no service

@@ -70,7 +70,9 @@ class RunAgain(unittest.TestCase):
                 ("a.h:9: T f(): Assertion `IsObject()' failed.", "Assertion `IsObject()' failed"),
                 ("Aborted (core dumped)", "Aborted"),
                 ("AssertionError: it ended with -11:", "ended with -11"),
-                ("AssertionError: -6 != 0 : stopped", "-6 != 0")):
+                ("AssertionError: -6 != 0 : stopped", "-6 != 0"),
+                ("Command 'reclaim' died with <Signals.SIGSEGV: 11>.",
+                 "died with <Signals.SIGSEGV")):
             with self.subTest(says):
                 code, text = self.run_tests(("e2e_main_job_test", "integration",
                                              says.replace("`", "\\`") + "\n\n\n" + LATE))
