@@ -188,8 +188,9 @@ tests_at_once() {
 run_ctest() {
   local preset=$1
   shift
-  rm -f "build/$preset/Testing/Temporary/"{First,LastTestsFailed}*.log
+  rm -f "build/$preset/Testing/Temporary/"{First,LastTestsFailed,Told}*.log
   TMPDIR=$temporary "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure \
+    --output-log "build/$preset/Testing/Temporary/Told.log" \
     --no-tests=error --parallel "$(tests_at_once)" "$@" ||
     { [[ -e build/$preset/Testing/Temporary/LastTestsFailed.log ]] &&
       TMPDIR=$temporary "${steady[@]}" tests/setup/run_again.py "build/$preset"; }
@@ -258,6 +259,7 @@ if [[ $mode == search ]]; then
   stage "test build" build test || finish
   stage "fuzz build" build fuzz --target fuzz_tests || finish
   stage search env TMPDIR="$temporary" tests/setup/search.sh "$minutes" "$jobs"
+  mapfile -t closing < <(sed -n '/^searched /,$p' "$(log_of search)")
   finish
 fi
 

@@ -14,8 +14,8 @@ namespace reclaim::testing {
 
 class OpenStackStack final {
  public:
-  // `arguments` are those of `openstack.py start` (--tls, --placement-latency-ms N, ...). Takes a
-  // few seconds; the services also end when this process does.
+  // `arguments` are those of `openstack.py start` (--tls, --without-traits, ...). Takes a few
+  // seconds; the services also end when this process does.
   [[nodiscard]] static Result<std::unique_ptr<OpenStackStack>> start(
       std::vector<std::string> arguments);
   ~OpenStackStack();

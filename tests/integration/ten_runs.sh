@@ -18,7 +18,7 @@ for each processor.
 
   --runs N        number of runs (default: 10)
   --build DIR     the build (default: build/test)
-  --jobs N        tests at a time (default: twice the processors, as test.sh)
+  --jobs N        tests at a time (default: twice the processors)
   --tests REGEX   only tests whose name matches
   --hogs N        processes that keep a core busy (default: one for each processor, with --whole
                   two); 0 where another load keeps the machine busy

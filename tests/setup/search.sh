@@ -11,15 +11,16 @@ unset RECLAIM_TEST_SEED
 worlds=0 fuzzed_s=0 drawn=0 chaos_s=0
 bases=()
 
+# summary FOUND: the last lines, which test.sh repeats at its own end.
 summary() {
   printf '\nsearched %d s: %d worlds, fuzzers %d s, the tests that draw %d times, chaos %d s\n' \
     "$SECONDS" "$worlds" "$fuzzed_s" "$drawn" "$chaos_s"
+  echo "found: $1"
   [[ ${#bases[@]} -eq 0 ]] || printf 'base of the worlds: %s\n' "${bases[@]}"
 }
 
 found() {
-  echo "search: $1 found something (see above)"
-  summary
+  summary "something, by $1 (see above)"
   exit 1
 }
 
@@ -67,4 +68,4 @@ while ! over; do
   over || draw
   over || make_chaos
 done
-summary
+summary nothing

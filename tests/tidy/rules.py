@@ -140,6 +140,27 @@ IMPATIENT = [
 _IMPATIENT = [(re.compile(files), re.compile(pattern), instead, homes)
               for files, pattern, instead, homes in IMPATIENT]
 
+# Chance that RECLAIM_TEST_SEED does not decide, so that a commit has two verdicts: (files, pattern,
+# what to use instead, where it is needed)
+UNSEEDED = [
+    (_CPP_TESTS, r"\bstd::random_device\b|\bs?rand\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",
+     "test_seed() or seed_of()",
+     # It draws where nobody sets the seed.
+     ("tests/seed.cpp",)),
+    (_PYTHON_TESTS,
+     r"\brandom\.(?!Random\(\s*[^\s)])\w+\(|\bsecrets\.(randbelow|randbits|choice)\(",
+     "stream() of tests/integration/e2e/seed.py",
+     # The same; a search, which prints the seed that it draws; a port of those that are free.
+     ("tests/integration/e2e/seed.py", "tests/chaos/chaos.py",
+      "tests/integration/e2e/api_clients.py",
+      # Figures, which no test asserts, of drives and moments that differ.
+      "tests/bench/bind_window.py", "tests/bench/sanitize_bench.py")),
+    (r"tests/.*\.sh$", r"\bRANDOM\b", "a number that is given",
+     ("tests/integration/stack/redis.sh",)),  # a port of those that are free
+]
+_UNSEEDED = [(re.compile(files), re.compile(pattern), instead, homes)
+             for files, pattern, instead, homes in UNSEEDED]
+
 # What a broken product passes, too: (pattern, what to use instead)
 VAGUE = [
     (r"\b(EXPECT|ASSERT)_NE\([^;]*\bS(tage|tate)::", "EXPECT_EQ with the one that it has to be in"),
@@ -238,14 +259,16 @@ def check_banned_words(path, text):
         yield Finding(path, line_of(text, offset), "block comment; use //")
 
 
-def check_tests_are_patient(path, text):
+def check_tests_have_one_verdict(path, text):
     code = code_only(text) if path.endswith(CPP) else text
-    for files, pattern, instead, homes in _IMPATIENT:
-        if path in homes or not files.match(path):
-            continue
-        for match in pattern.finditer(code):
-            yield Finding(path, line_of(code, match.start()),
-                          f'"{match.group(0).strip()}" is red on a busy machine; use {instead}')
+    for table, why in ((_IMPATIENT, "is red on a busy machine"),
+                       (_UNSEEDED, "draws what the run's seed does not decide")):
+        for files, pattern, instead, homes in table:
+            if path in homes or not files.match(path):
+                continue
+            for match in pattern.finditer(code):
+                yield Finding(path, line_of(code, match.start()),
+                              f'"{match.group(0).strip()}" {why}; use {instead}')
 
 
 def check_tests_say_what_happens(path, text):
@@ -328,9 +351,10 @@ def check_layout(path, text):
         yield Finding(path, 1, f"{len(lines) - 1} lines, {FILE_LINES_MAX} are the limit")
 
 
-FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_tests_are_patient,
-              check_tests_say_what_happens, check_shorthands_are_used, check_header, check_layout,
-              check_markdown, check_comments_name_their_subject)
+FILE_RULES = (check_include_directions, check_rooms, check_banned_words,
+              check_tests_have_one_verdict, check_tests_say_what_happens,
+              check_shorthands_are_used, check_header, check_layout, check_markdown,
+              check_comments_name_their_subject)
 
 
 def check_file(path, text):

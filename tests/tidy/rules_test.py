@@ -160,10 +160,49 @@ class PatientTests(unittest.TestCase):
                 self.assertNotIn("busy", "\n".join(file_findings(path, cpp(line))))
 
     def test_each_exception_is_needed(self):
-        for _, pattern, _, homes in rules.IMPATIENT:
+        for _, pattern, _, homes in rules.IMPATIENT + rules.UNSEEDED:
             for home in homes:
                 with open(os.path.join(ROOT, home), encoding="utf-8") as file:
                     self.assertRegex(file.read(), pattern, home)
+
+
+class SeededTests(unittest.TestCase):
+    CPP, PYTHON = "tests/unit/a_test.cpp", "tests/integration/e2e/a_test.py"
+    BAD = [
+        (CPP, "std::random_device entropy;"),
+        (CPP, "std::mt19937 random(std::random_device{}());"),
+        (CPP, "int i = rand() % 3;"),
+        (CPP, "std::srand(7);"),
+        (CPP, "std::mt19937 random(std::time(nullptr));"),
+        (CPP, "std::mt19937 random(time(NULL));"),
+        (PYTHON, "random.seed()"),
+        (PYTHON, "draw = random.Random()"),
+        (PYTHON, "draw = random.SystemRandom()"),
+        (PYTHON, "number = random.randrange(7)"),
+        (PYTHON, "seed = secrets.randbelow(1 << 32)"),
+        ("clients/python/tests/a_test.py", "random.shuffle(rows)"),
+        ("tests/setup/a.sh", "port=$((RANDOM % 7))"),
+    ]
+    GOOD = [
+        (CPP, "std::mt19937 random(test_seed());"),
+        (CPP, "// Not std::random_device.\nauto time = clock.time();"),
+        (CPP, "operand(3);"),
+        (PYTHON, "draw = random.Random(seed)"),
+        (PYTHON, "draw = stream('frames')\nnumber = draw.randrange(7)"),
+        (PYTHON, "instance = str(uuid.uuid4())"),
+        (PYTHON, "password = secrets.token_hex(12)"),
+        ("tests/seed.cpp", "std::random_device entropy;"),
+    ]
+
+    def test_chance_that_the_runs_seed_does_not_decide_is_found(self):
+        for path, line in self.BAD:
+            with self.subTest(line=line):
+                self.assertIn("the run's seed", "\n".join(file_findings(path, cpp(line))))
+
+    def test_what_it_decides_is_left_alone(self):
+        for path, line in self.GOOD:
+            with self.subTest(line=line):
+                self.assertNotIn("seed does", "\n".join(file_findings(path, cpp(line))))
 
 
 class TestsSayWhatHappens(unittest.TestCase):
