@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / "clients/ansible"
 # Of a secret, in whatever a task names. The variable is the whole configuration, with its logins.
 SECRET = re.compile(r"reclaim_config|reclaim\.conf|passw|passphrase|secret|token|credential"
-                    r"|transport_url|(order|private|signing)[-_ ]key|\.key\b|redis://", re.IGNORECASE)
+                    r"|redis://|transport_url|(order|private|signing)[-_ ]key|\.key\b", re.I)
 KEYWORDS = {"name", "when", "notify", "register", "changed_when", "failed_when", "check_mode",
             "no_log", "diff", "delegate_to", "run_once", "retries", "delay", "until"}
 LISTS = ("tasks", "pre_tasks", "post_tasks", "handlers")
