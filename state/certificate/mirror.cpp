@@ -252,9 +252,10 @@ class CertificateMirror::Core final {
     if (why.empty()) {
       log_.info(log_name::kLedger, "the mirror has every entry of the chain again");
     } else {
-      log_.warning(log_name::kLedger,
-                   "entries of the chain are not mirrored; tried again until they are, releases go on",
-                   {{"why", why}});
+      log_.warning(
+          log_name::kLedger,
+          "entries of the chain are not mirrored; tried again until they are, releases go on",
+          {{"why", why}});
     }
   }
 
