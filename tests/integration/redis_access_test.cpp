@@ -103,7 +103,7 @@ TEST(RedisAccess, AnAliasLeadsToWhomAMachineWorkedUnder) {
   ASSERT_EQ(redis.server.cli(words), "OK");
   redis.options.redis.username = "reclaim-compute-1";
   redis.options.redis.password = "PASSWORD";
-  test::Warnings warnings;
+  test::Told warnings(LogLevel::warning);
   redis.store = *RedisStore::create(redis.loop.raw(), redis.options, redis.clock, warnings);
   redis.store->start();
   ASSERT_TRUE(redis.connected());
