@@ -106,7 +106,7 @@ void check_claimants(const config::Settings& settings, Chart& chart);
 void check_cleaning_time(const config::Settings& settings,
                          const std::vector<nvme::DriveFacts>& drives, Chart& chart);
 
-// Checks that every sealed certificate is where [certificates] mirror_dir and mirror_command take
+// Checks that every entry of the chain is where [certificates] mirror_dir and mirror_command take
 // it.
 void check_mirror(const config::Settings& settings, Chart& chart);
 

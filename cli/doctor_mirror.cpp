@@ -1,4 +1,4 @@
-// reclaim doctor: whether every sealed certificate has left the host, where it is to.
+// reclaim doctor: whether every entry of the chain has left the host, where it is to.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -15,12 +15,12 @@ namespace {
 constexpr std::string_view kCheck = "certificate mirror";
 
 void tell(const std::vector<std::string>& owed, const std::string& where, Chart& chart) {
-  if (owed.empty()) return chart.ok(std::string(kCheck), where + " has every certificate");
+  if (owed.empty()) return chart.ok(std::string(kCheck), where + " has every entry of the chain");
   chart.warning(
       std::string(kCheck),
       fmt::format("{} {} not there yet: {}; the oldest is {}", owed.size(),
-                  owed.size() == 1 ? "certificate is" : "certificates are", where, owed.front()),
-      "the worker's log says why (\"certificates are not mirrored\"); it tries again by "
+                  owed.size() == 1 ? "entry is" : "entries are", where, owed.front()),
+      "the worker's log says why (\"entries of the chain are not mirrored\"); it tries again by "
       "itself, and at its start at once");
 }
 

@@ -250,11 +250,12 @@ class CertificateMirror::Core final {
     const std::string before = std::exchange(told_, why);
     if (why == before) return;
     if (why.empty()) {
-      log_.info(log_name::kLedger, "the mirror of the certificates has all of them again");
+      log_.info(log_name::kLedger, "the mirror has every entry of the chain again");
     } else {
-      log_.warning(log_name::kLedger,
-                   "certificates are not mirrored; tried again until they are, releases go on",
-                   {{"why", why}});
+      log_.warning(
+          log_name::kLedger,
+          "entries of the chain are not mirrored; tried again until they are, releases go on",
+          {{"why", why}});
     }
   }
 

@@ -103,7 +103,7 @@ TEST(RedisAccess, AnAliasLeadsToWhomAMachineWorkedUnder) {
   ASSERT_EQ(redis.server.cli(words), "OK");
   redis.options.redis.username = "reclaim-compute-1";
   redis.options.redis.password = "PASSWORD";
-  test::Warnings warnings;
+  test::Told warnings(LogLevel::warning);
   redis.store = *RedisStore::create(redis.loop.raw(), redis.options, redis.clock, warnings);
   redis.store->start();
   ASSERT_TRUE(redis.connected());
@@ -306,6 +306,46 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
   EXPECT_EQ(contract::load(world)->size(), 1U) << "the API shows the whole fleet";
   EXPECT_TRUE(contract::push(world, "a notification for it").ok());
   EXPECT_FALSE(contract::save(world, contract::record_of(world, 1, 9, Stage::available)).ok());
+}
+
+// docs/redis.md says that it can: Redis has no right to append alone.
+TEST(RedisAccess, TheUserOfTheApiTrimsOrdersAndWritesNothingElse) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  ASSERT_EQ(redis.server.cli(test::documented_user("reclaim-api")), "OK");
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  const auto api = [&](std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"--user", "reclaim-api", "--pass", "PASSWORD", "--no-auth-warning"});
+    return redis.server.cli(words);
+  };
+  for (const char* stream : {"orders", "kicks"}) {
+    const std::string key = std::string("reclaim:{compute-1}:") + stream;
+    redis.server.cli({"XADD", key, "*", "order", "abort"});
+    EXPECT_THAT(api({"XADD", key, "MAXLEN", "0", "*", "order", "none"}), HasSubstr("-"));
+    EXPECT_EQ(redis.server.cli({"XLEN", key}), "0");
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"DEL", key},
+                                               {"XDEL", key, "1-1"},
+                                               {"XTRIM", key, "MAXLEN", "0"},
+                                               {"SET", key, "x"}}) {
+      EXPECT_THAT(api(words), HasSubstr("NOPERM")) << words[0];
+    }
+  }
+  const std::string device = "reclaim:{compute-1}:device:0000:01:01.0";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"HSET", device, "serial", "X"},
+           {"FCALL", RedisLibrary::ours().function(RedisScript::forget_host), "1", device},
+           {"SET", "reclaim:{compute-1}:lock:0000:01:01.0", "x 1"},
+           {"XADD", "reclaim:{compute-1}:journal", "*", "a", "b"},
+           {"SADD", "reclaim:hosts", "x"},
+           {"SET", "reclaim:schema", "3"}}) {
+    EXPECT_THAT(api(words), ::testing::AnyOf(HasSubstr("NOPERM"), HasSubstr("No permissions"),
+                                             HasSubstr("can't access")))
+        << words[0] << " " << words[1];
+  }
+  EXPECT_EQ(api({"HGET", device, "serial"}), "S1");
 }
 
 TEST(RedisAccess, ARecordWithTheUuidOfAnotherDeviceIsShownAsDamaged) {

@@ -66,7 +66,7 @@ TEST(RedisFunctions, AServerWithoutThemKeepsTheContractByScripts) {
 
 TEST(RedisFunctions, AServerWithoutThemIsWarnedOfOnceHoweverOftenOneConnects) {
   StoreOnRedis redis({"--rename-command", "FCALL", "", "--rename-command", "FUNCTION", ""});
-  test::Warnings warnings;
+  test::Told warnings(LogLevel::warning);
   RedisGreeting greeting;
   greeting.calls = true;
   auto login = Redis::create(redis.loop.raw(), redis.server.options(), warnings, greeting);

@@ -12,6 +12,8 @@ namespace reclaim {
 namespace {
 
 using test::StoreOnRedis;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class RedisStoreContract : public ::testing::TestWithParam<contract::Check> {};
@@ -195,7 +197,10 @@ TEST(RedisStore, AnotherSchemaIsNotSpokenTo) {
 
 // Whoever wrote it: a word in Redis does not stop a fleet.
 TEST(RedisStore, WhoBeganWithItsSchemaGoesOnWhateverIsWrittenThere) {
+  test::Told errors(LogLevel::error);
   StoreOnRedis redis;
+  redis.store = *RedisStore::create(redis.loop.raw(), redis.options, redis.clock, errors);
+  redis.store->start();
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
   const auto write = [&](std::uint64_t times, const std::vector<std::string>& words) {
@@ -211,6 +216,11 @@ TEST(RedisStore, WhoBeganWithItsSchemaGoesOnWhateverIsWrittenThere) {
   write(2, {"RPUSH", "reclaim:schema", "x"});
   write(3, {"SET", "reclaim:schema", "\x1b[2J"});
   write(4, {"SET", "reclaim:schema", ""});
+  const auto told = [](const std::string& found) {
+    return AllOf(HasSubstr("reclaim:schema is '" + found + "', and this process began with 2"),
+                 HasSubstr("set it back: redis-cli SET reclaim:schema 2"));
+  };
+  EXPECT_THAT(errors.all, ElementsAre(told("3"), told(".[2J"), told("(empty)")));
   redis.open();
   ASSERT_TRUE(
       test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));

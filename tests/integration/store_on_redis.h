@@ -57,13 +57,18 @@ class StoreOn {
   std::unique_ptr<RedisStore> store;
 };
 
-class Warnings final : public Logger {
+// Keeps what is told with a level.
+class Told final : public Logger {
  public:
+  explicit Told(LogLevel level) : level_(level) {}
   void write(LogLevel level, std::string_view /*name*/, std::string_view text,
              std::initializer_list<LogField> /*fields*/) override {
-    if (level == LogLevel::warning) all.emplace_back(text);
+    if (level == level_) all.emplace_back(text);
   }
   std::vector<std::string> all;
+
+ private:
+  LogLevel level_;
 };
 
 struct OneServer {

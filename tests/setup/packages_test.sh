@@ -147,7 +147,7 @@ expect "debug symbols fit the binary" \
 rm -rf "$root/srv/roles"
 mkdir -p "$root/srv/roles" "$root/srv/sys/bus/pci/devices"
 cp -r clients/ansible/reclaim "$root/srv/roles/reclaim"
-cp clients/ansible/rolling_upgrade.yml "$root/srv/"
+cp clients/ansible/rolling_upgrade.yml "$root/srv/rolling_upgrade.yml"
 cat >"$root/srv/play.yml" <<TEXT
 - hosts: localhost
   connection: local
@@ -163,12 +163,13 @@ cat >"$root/srv/play.yml" <<TEXT
       nvme: {device_spec: [{vendor_id: "144d", product_id: "a80a"}, {vendor_id: "8086"}]}
       reclaim: {mode: observe, sysfs_root: /srv/sys}
 TEXT
-play="ANSIBLE_ROLES_PATH=/srv/roles ansible-playbook -i localhost, /srv/play.yml"
+ansible="ANSIBLE_ROLES_PATH=/srv/roles ansible-playbook -i localhost,"
+play="$ansible /srv/play.yml"
 expect "Ansible is there" \
   "apt-get -q -y install --no-install-recommends ansible-core python3-apt"
-expect "Ansible's role is accepted" "$play --syntax-check"
-expect "the playbook of an upgrade is accepted" \
-  "${play%/*}/rolling_upgrade.yml --syntax-check -e reclaim_deb=files/reclaim_NEW_amd64.deb"
+expect "Ansible accepts the role" "$play --syntax-check"
+expect "Ansible accepts the playbook of upgrades" \
+  "$ansible /srv/rolling_upgrade.yml --syntax-check -e reclaim_deb=files/reclaim_NEW_amd64.deb"
 expect "the role configures the host" "$play
    grep -qx 'device_spec = {.vendor_id.: .8086.}' /etc/reclaim/reclaim.conf
    test -s /etc/udev/rules.d/59-reclaim.rules"

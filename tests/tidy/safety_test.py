@@ -5,7 +5,7 @@ and, of what remains, docs/safety.md. A row is
 names exists. `ensured by` names files or folders in backticks. `noticed by` names tests as
 FILE:TEST (as in docs/dev/spec-coverage.md), mutants as `mutant NAME` (NAME is in a mutant list
 below tests/), fuzz targets as `fuzz NAME` and, where none can exist, says why after the word
-"nothing:".
+"nothing:". Each test of adversary_test.py is named by an attempt.
 
 SECURITY.md promises. The last cell of a row of its tables of promises is a list of links, separated
 by ";". Each leads to an anchor in a row of one of these pages or in the section "What remains"; and
@@ -21,6 +21,7 @@ SAFETY, CLAIMS, ATTEMPTS = ("docs/safety.md", "docs/dev/safety-claims.md",
                             "docs/dev/safety-attempts.md")
 SECTIONS = {SAFETY: ("The promise", "What remains"), CLAIMS: ("Claims",), ATTEMPTS: ("Attempts",)}
 ROWS_MIN = {SAFETY: 0, CLAIMS: 90, ATTEMPTS: 70}
+ADVERSARY = "adversary_test.py"
 PROMISES = os.path.join(ROOT, "SECURITY.md")
 PROMISING = ("What is defended", "Who the attackers are")
 LINK = re.compile(r"\((docs/(?:dev/)?safety[\w-]*\.md#[\w-]+)\)")
@@ -125,6 +126,13 @@ class Argument(unittest.TestCase):
                                    lambda path: os.path.exists(os.path.join(ROOT, path)))
                 self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
                 self.assertGreaterEqual(len(rows_of(text)), ROWS_MIN[page])
+
+    def test_each_attack_on_real_services_is_an_attempt(self):
+        attacks = re.findall(r"def (test_\w+)\(", *all_tests()[ADVERSARY])
+        cited = {name for *_, noticed, _ in rows_of(pages_of(ROOT)[ATTEMPTS])
+                 for name in names_in(noticed)}
+        self.assertTrue(attacks)
+        self.assertEqual([name for name in attacks if ADVERSARY + ":" + name not in cited], [])
 
     def test_each_promise_has_its_row(self):
         with open(PROMISES, encoding="utf-8") as promises:

@@ -217,6 +217,31 @@ TEST_F(VerifyScript, BothFollowEndorsedKeysAndNoOthers) {
   expect_each_refused(changes);
 }
 
+// `endorse` seals no such entry: another tool, or an earlier version, did.
+TEST_F(VerifyScript, BothFollowAFormerKeyThatIsEndorsedAgain) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const SigningKey second = key_named("second");
+  keep(1);
+  forge_endorsement(first, second.public_key());
+  forge(second, id_of(3), certificate_text(3));
+  const std::string before = folder_ + ".before";
+  fs::copy(folder_, before);
+  forge_endorsement(second, first.public_key());
+  forge(first, id_of(5), certificate_text(5));
+  expect_chain(true);
+  expect_each_refused({
+      [&] { forge(second, id_of(6), certificate_text(6)); },
+      // It was revoked before.
+      [&] {
+        fs::remove_all(folder_);
+        fs::copy(before, folder_);
+        forge_revocation(second, first.public_key().id(), 2);
+        forge_endorsement(second, first.public_key());
+        forge(first, id_of(6), certificate_text(6));
+      },
+  });
+}
+
 // A key that leaked, and was replaced: what it signed since then, in the chain or behind its end.
 TEST_F(VerifyScript, BothRefuseWhatIsRevokedAndNothingElse) {
   const SigningKey first = *SigningKey::load_or_create(key_path_);

@@ -227,7 +227,7 @@ TEST_F(MirrorTest, FailuresAreToldOnceAndMadeUpFor) {
   fs::create_directory(mirror_);
   wait_for([&] { return fs::exists(copy_ + "/" + name_of(2)); }, "the copies");
   wait_for([&] { return log_.lines().size() == 2; }, "the word that it is well again");
-  EXPECT_THAT(log_.lines().back(), HasSubstr("has all of them again"));
+  EXPECT_THAT(log_.lines().back(), HasSubstr("has every entry of the chain again"));
   keep(3);
   mirror.wake();
   wait_for([&] { return fs::exists(copy_ + "/" + name_of(3)); }, "what was sealed then");

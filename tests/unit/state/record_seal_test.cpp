@@ -1,9 +1,13 @@
 // The host's own key, and what it says of a record: whatever anybody changes is noticed.
 #include "state/certificate/record_seal.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +72,59 @@ TEST(Secrets, AreTheOwnersOrRootsAndOneServices) {
   EXPECT_FALSE(is_secret(0640, 0, 0, 0, 0)) << "root's group may have members";
   EXPECT_FALSE(is_secret(0660, 0, kService, kService, kService));
   EXPECT_FALSE(is_secret(0644, 0, kService, kService, kService));
+}
+
+constexpr int kAccepted = 100;
+
+// What a process of that user and group makes of the file: an Errc, or kAccepted.
+int read_as(const TempFolder& temp, unsigned user, unsigned group) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // By its name alone: the folders above may be closed to that user.
+    if (::chdir(temp.path().c_str()) != 0 || ::setgroups(0, nullptr) != 0 || ::setgid(group) != 0 ||
+        ::setuid(user) != 0) {
+      ::_exit(kAccepted + 1);
+    }
+    const auto text = durable_file::read_secret("secret");
+    ::_exit(text.ok() ? kAccepted : static_cast<int>(text.error().code));
+  }
+  int status = 0;
+  CHECK(::waitpid(child, &status, 0) == child && WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST(Secrets, AreReadByWhomTheyAreFor) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  constexpr unsigned kService = 998;
+  constexpr unsigned kOther = 997;
+  constexpr int kRefused = static_cast<int>(Errc::invalid);
+  constexpr int kClosed = static_cast<int>(Errc::failed);  // by the kernel
+  const TempFolder temp;
+  std::filesystem::permissions(temp.path(), std::filesystem::perms(0755));
+  const std::string file = temp / "secret";
+  std::ofstream(file) << "secret";
+  struct Case {
+    unsigned owner, group, mode;
+    int by_root, by_service;
+  };
+  for (const Case& each : {
+           Case{0, 0, 0600, kAccepted, kClosed},
+           Case{kService, kService, 0600, kAccepted, kAccepted},  // by root: with sudo
+           Case{kOther, kService, 0600, kAccepted, kClosed},
+           Case{0, kService, 0640, kRefused, kAccepted},
+           Case{0, kOther, 0640, kRefused, kClosed},
+           Case{kService, kService, 0640, kRefused, kRefused},
+           Case{kOther, kService, 0640, kRefused, kRefused},
+           Case{0, kService, 0660, kRefused, kRefused},
+           Case{0, kService, 0644, kRefused, kRefused},
+           Case{0, 0, 0604, kRefused, kRefused},
+       }) {
+    SCOPED_TRACE(fmt::format("{}:{} {:o}", each.owner, each.group, each.mode));
+    ASSERT_EQ(::chown(file.c_str(), each.owner, each.group), 0);
+    std::filesystem::permissions(file, std::filesystem::perms(each.mode));
+    EXPECT_EQ(read_as(temp, 0, 0), each.by_root);
+    EXPECT_EQ(read_as(temp, kService, kService), each.by_service);
+  }
 }
 
 // Computed by openssl's command line.
