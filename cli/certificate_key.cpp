@@ -153,13 +153,13 @@ int run_certificate_revoke(const config::Settings& settings, const RevokeOptions
                            std::ostream& out, std::ostream& err) {
   const auto from = parse_number<std::uint64_t>(options.from);
   if (!from || *from == 0 || *from > kSequenceMax) {
-    return complain(
-        err, Error{Errc::invalid, fmt::format("--from: '{}' is not the number of an "
-                                              "entry, from 1 to {}, in decimal digits",
-                                              printable_excerpt(options.from), kSequenceMax)});
+    return complain(err,
+                    Error{Errc::usage, fmt::format("--from: '{}' is not the number of an "
+                                                   "entry, from 1 to {}, in decimal digits",
+                                                   printable_excerpt(options.from), kSequenceMax)});
   }
   if (options.reason.empty()) {
-    return complain(err, Error{Errc::invalid, "--reason: say why, for the audit"});
+    return complain(err, Error{Errc::usage, "--reason: say why, for the audit"});
   }
   const auto keys = keys_of_chain(certificates_folder(settings.state_path));
   if (!keys.ok()) return complain(err, keys.error());

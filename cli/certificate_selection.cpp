@@ -27,7 +27,7 @@ Result<PeriodEnd> parse_moment(std::string_view option, const std::string& text)
   const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
   // A day that the calendar does not have comes out as another one.
   if (at.ok() && to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return PeriodEnd{*at, day};
-  return Error{Errc::invalid,
+  return Error{Errc::usage,
                fmt::format("{}: '{}' is neither a day like 2026-11-25 nor a time in UTC like "
                            "2026-11-25T21:00:00Z",
                            option, printable_excerpt(text))};
@@ -60,7 +60,7 @@ Result<Period> parse_period(const std::string& from, const std::string& to) {
   const auto end = end_of(to);
   if (!end.ok()) return end.error();
   if (*begin < *end) return Period{*begin, *end};
-  return Error{Errc::invalid,
+  return Error{Errc::usage,
                fmt::format("--from {} is not before --to {}: exchange the two", from, to)};
 }
 

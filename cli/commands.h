@@ -1,5 +1,5 @@
 // The operator's subcommands. Each returns the exit code: 0 when all is well, 1 when something is
-// not, with a line on `err` that says what and what to do.
+// not, 2 when its options cannot be meant; with a line on `err` that says what and what to do.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@ namespace reclaim::cli {
 
 int complain(std::ostream& err, const Error& error) {
   err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
+  return error.code == Errc::usage ? 2 : 1;
 }
 
 }  // namespace reclaim::cli

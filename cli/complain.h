@@ -7,7 +7,7 @@
 
 namespace reclaim::cli {
 
-// One line on `err`, and the exit code 1.
+// One line on `err`, and the exit code: 2 for Errc::usage, else 1.
 int complain(std::ostream& err, const Error& error);
 
 }  // namespace reclaim::cli

@@ -18,7 +18,7 @@ bool is_in(const Record& record, const std::vector<std::string>& states) {
 
 Result<std::vector<Record>> named_devices(Session& session, const DeviceChoice& choice) {
   if (choice.all_hosts || !choice.labels.empty() || choice.hosts.size() > 1) {
-    return Error{Errc::invalid,
+    return Error{Errc::usage,
                  "devices are named of one host: give one --host, or choose by --state"};
   }
   const std::string host = or_this_host(session, choice.hosts.empty() ? "" : choice.hosts.front());
@@ -46,10 +46,10 @@ Result<std::vector<std::string>> chosen_hosts(Session& session,
                                               const std::vector<std::string>& hosts, bool all_hosts,
                                               const std::vector<std::string>& labels) {
   if (!labels.empty() && !hosts.empty()) {
-    return Error{Errc::invalid, "either hosts are named or --label chooses them, not both"};
+    return Error{Errc::usage, "either hosts are named or --label chooses them, not both"};
   }
   if (all_hosts && !hosts.empty()) {
-    return Error{Errc::invalid, "either hosts are named or --all-hosts means each, not both"};
+    return Error{Errc::usage, "either hosts are named or --all-hosts means each, not both"};
   }
   if (!all_hosts && labels.empty() && hosts.empty()) {
     return std::vector<std::string>{session.settings().host};
@@ -84,11 +84,11 @@ Result<std::vector<std::string>> chosen_hosts(Session& session,
 
 Result<std::vector<Record>> chosen_devices(Session& session, const DeviceChoice& choice) {
   if (!choice.devices.empty() && !choice.states.empty()) {
-    return Error{Errc::invalid, "either devices are named or --state chooses them, not both"};
+    return Error{Errc::usage, "either devices are named or --state chooses them, not both"};
   }
   if (!choice.devices.empty()) return named_devices(session, choice);
   if (choice.states.empty()) {
-    return Error{Errc::invalid,
+    return Error{Errc::usage,
                  "no device is named: give addresses, UUIDs or serial numbers, or --state STATE"};
   }
   const auto hosts = chosen_hosts(session, choice.hosts, choice.all_hosts, choice.labels);

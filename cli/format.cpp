@@ -352,7 +352,7 @@ Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
     const auto same = [&](const std::string& column) { return lower(name) == lower(column); };
     if (std::any_of(columns.begin(), columns.end(), same)) continue;
     const auto meant = config::did_you_mean(name, columns);
-    return Error{Errc::invalid,
+    return Error{Errc::usage,
                  fmt::format("no column '{}', there are: {}{}", name, fmt::join(columns, ", "),
                              meant ? fmt::format("; did you mean '{}'?", *meant) : "")};
   }
@@ -384,7 +384,7 @@ std::string age_text(std::int64_t seconds) {
 Result<Format> parse_format(std::string_view name) {
   constexpr auto kNames = enum_names<Format::value>("table", "json", "yaml", "csv", "value");
   if (const auto format = kNames.find(name)) return *format;
-  return Error{Errc::invalid, fmt::format("no format '{}', there are: {}", name, kFormats)};
+  return Error{Errc::usage, fmt::format("no format '{}', there are: {}", name, kFormats)};
 }
 
 std::string_view color_of(std::string_view word) {

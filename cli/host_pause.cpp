@@ -95,7 +95,7 @@ int run_host_pause(Session& session, const HostPauseOptions& options, std::ostre
                    std::ostream& err) {
   if (options.hosts.empty() && !options.all_hosts && options.labels.empty()) {
     return complain(err,
-                    Error{Errc::invalid, "no host is named: give HOST…, --label or --all-hosts"});
+                    Error{Errc::usage, "no host is named: give HOST…, --label or --all-hosts"});
   }
   const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts, options.labels);
   if (!hosts) return complain(err, hosts.error());
@@ -109,7 +109,7 @@ int run_host_pause(Session& session, const HostPauseOptions& options, std::ostre
     probe.reason = said.reason;
     probe.until = said.until;
     const std::string why = why_no_pause(probe, session.clock().now().wall);
-    if (!why.empty()) return complain(err, Error{Errc::invalid, why});
+    if (!why.empty()) return complain(err, Error{Errc::usage, why});
   }
   const bool many = hosts->size() != 1 || options.hosts.empty();
   if (many || options.dry_run) {

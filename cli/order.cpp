@@ -135,11 +135,11 @@ int run_order_withdraw(Session& session, const OrderOptions& options, std::ostre
                        std::ostream& err) {
   const std::string host = options.host.empty() ? session.settings().host : options.host;
   if (!is_entry_id(options.id)) {
-    return complain(err, Error{Errc::invalid,
-                               fmt::format("'{}' is not the ID of an order, which is like "
-                                           "1763640000123-0: `reclaim device order list` shows it "
-                                           "in the column ID",
-                                           printable_excerpt(options.id))});
+    return complain(
+        err, Error{Errc::usage, fmt::format("'{}' is not the ID of an order, which is like "
+                                            "1763640000123-0: `reclaim device order list` shows it "
+                                            "in the column ID",
+                                            printable_excerpt(options.id))});
   }
   const auto store = session.store();
   if (!store) return complain(err, store.error());

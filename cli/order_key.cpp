@@ -15,7 +15,7 @@ Result<std::string> line_for(const std::string& path, const std::string& host) {
   const bool is_name = !host.empty() && std::all_of(host.begin(), host.end(),
                                                     [](char c) { return c > ' ' && c <= '~'; });
   if (!is_name) {
-    return Error{Errc::invalid, "--host takes a host's name, as `reclaim host list` shows it"};
+    return Error{Errc::usage, "--host takes a host's name, as `reclaim host list` shows it"};
   }
   if (path.empty()) {
     return Error{Errc::invalid,

@@ -473,7 +473,7 @@ Result<std::vector<EraseMethod>> methods_named(const QualifyOptions& options) {
   std::vector<EraseMethod> methods;
   for (const std::string& name : options.methods) {
     const auto method = nvme::parse_erase_method(name);
-    if (!method) return method.error().wrap("--method");
+    if (!method) return Error{Errc::usage, method.error().wrap("--method").what};
     methods.push_back(*method);
   }
   return methods;
@@ -534,9 +534,9 @@ int run_qualify(Session& session, const QualifyOptions& options, std::ostream& o
   auto address = parse_pci_address(options.address);
   if (!address) address = parse_pci_address("0000:" + options.address);
   if (!address) {
-    return complain(err, Error{Errc::invalid, fmt::format("'{}' is not a PCI address like "
-                                                          "0000:c1:00.0",
-                                                          options.address)});
+    return complain(err, Error{Errc::usage, fmt::format("'{}' is not a PCI address like "
+                                                        "0000:c1:00.0",
+                                                        options.address)});
   }
   // The report's file is tried now, not only after days.
   ReportFile report(options.report.empty() ? "" : options.report + ".json");

@@ -104,7 +104,7 @@ int run_step_list(Session& session, const StepListOptions& options, std::ostream
 int run_step_test(Session& session, const StepTestOptions& options, std::ostream& out,
                   std::ostream& err) {
   if (!options.dry_run) {
-    return complain(err, Error{Errc::invalid,
+    return complain(err, Error{Errc::usage,
                                "--dry-run is needed: for real a step runs only as a part of a "
                                "cleaning (`reclaim device clean`)"});
   }

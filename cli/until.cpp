@@ -41,7 +41,7 @@ Result<WallMs> at_local(std::tm parts) {
   parts.tm_isdst = -1;
   const std::time_t seconds = std::mktime(&parts);
   if (seconds == -1 || parts.tm_mday != asked.tm_mday || parts.tm_mon != asked.tm_mon) {
-    return Error{Errc::invalid, "there is no such day"};
+    return Error{Errc::usage, "there is no such day"};
   }
   return WallMs{std::int64_t{seconds} * 1000};
 }
@@ -74,7 +74,7 @@ Result<WallMs> parse_until(std::string_view text, WallMs now) {
                         parts.tm_mday >= 1;
   if ((!clock && !date) || !in_range) {
     return Error{
-        Errc::invalid,
+        Errc::usage,
         fmt::format("'{}' is no time: 06:00, 2026-11-30T06:00 (both of this machine's time "
                     "zone), or how long: 90m, 8h, 2d",
                     printable_excerpt(copy, 40))};
@@ -85,7 +85,7 @@ Result<WallMs> parse_until(std::string_view text, WallMs now) {
     parts.tm_isdst = -1;
     at = WallMs{std::int64_t{std::mktime(&parts)} * 1000};
   }
-  if (at && *at <= now) return Error{Errc::invalid, fmt::format("{} is over", copy)};
+  if (at && *at <= now) return Error{Errc::usage, fmt::format("{} is over", copy)};
   return at;
 }
 

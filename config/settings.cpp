@@ -364,7 +364,7 @@ CheckedSettings build_settings(std::vector<SourceFile> files, const std::string&
 std::string to_text(const std::vector<Problem>& problems) {
   std::string text;
   for (const Problem& problem : problems) {
-    if (!text.empty()) text += '\n';
+    if (!text.empty()) text += "; ";
     text += to_string(problem);
   }
   return text;

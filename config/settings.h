@@ -158,7 +158,7 @@ struct CheckedSettings {
 // All policies with their steps; null: there is none.
 [[nodiscard]] RolePolicies role_policies(const Settings& settings);
 
-// One line for each problem.
+// All of them, in one line.
 [[nodiscard]] std::string to_text(const std::vector<Problem>& problems);
 
 // redis://[user:password@]host[:port][/db] or unix://[user:password@]/path[?db=N] into the fields

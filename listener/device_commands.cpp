@@ -112,12 +112,12 @@ void add_device_set(CLI::App* device, CommandLine& line) {
   set->callback([&line, options, maintenance, enrol] {
     if (*enrol && options->choice.devices.size() != 1) {
       line.exit_code = complain(
-          Error{Errc::invalid, "device set --enrol: name one device; each drive is judged alone"});
+          Error{Errc::usage, "device set --enrol: name one device; each drive is judged alone"});
       return;
     }
     if (maintenance->empty() && !*enrol) {
       line.exit_code =
-          complain(Error{Errc::invalid, "device set: --maintenance on|off or --enrol is needed"});
+          complain(Error{Errc::usage, "device set: --maintenance on|off or --enrol is needed"});
       return;
     }
     options->order = *enrol                 ? OrderKind::enrol

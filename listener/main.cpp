@@ -240,7 +240,7 @@ void add_machine(CLI::App& app, CommandLine& line) {
   machine->callback([&line, view] {
     if (*view == "main") {
       if (line.format != "dot") {
-        line.exit_code = complain(Error{Errc::invalid, "machine --view main is for -f dot"});
+        line.exit_code = complain(Error{Errc::usage, "machine --view main is for -f dot"});
         return;
       }
       std::cout << render_machine_dot(MachineView::main);

@@ -42,11 +42,9 @@ int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
   const bool option = word.starts_with('-');
   const auto meant =
       config::did_you_mean(word.substr(0, word.find('=')), words_of(app, innermost(app), option));
-  static_cast<void>(complain(
-      Error{Errc::invalid,
-            fmt::format("unknown {} '{}'; {}", option ? "option" : "argument", word,
-                        meant ? fmt::format("did you mean '{}'?", *meant) : "see --help")}));
-  return 2;
+  return complain(Error{
+      Errc::usage, fmt::format("unknown {} '{}'; {}", option ? "option" : "argument", word,
+                               meant ? fmt::format("did you mean '{}'?", *meant) : "see --help")});
 }
 
 }  // namespace reclaim::listener

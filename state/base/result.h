@@ -25,12 +25,13 @@ enum class Errc {
   unknown,      // timeout, reset, lost lock: it may have been done
   limit,        // one of our own bounds was reached
   cancelled,    // we gave it up ourselves, at shutdown or by an operator's word
+  usage,        // a command line that no command takes: its exit code says so
 };
 
 constexpr std::string_view to_string(Errc code) {
-  return enum_names<Errc::cancelled>("invalid", "not_found", "refused", "conflict", "busy",
-                                     "unavailable", "failed", "unknown", "limit",
-                                     "cancelled")[code];
+  return enum_names<Errc::usage>("invalid", "not_found", "refused", "conflict", "busy",
+                                 "unavailable", "failed", "unknown", "limit", "cancelled",
+                                 "usage")[code];
 }
 
 struct Error {

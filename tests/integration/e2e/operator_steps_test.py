@@ -298,7 +298,7 @@ class OwnSteps(EndToEnd):
         self.assertEqual((row["Step"], row["Priority"], row["Problem"]), ("pci_link.link", 0, ""))
         self.assertEqual(len(row["SHA-256"]), 64)
         code, _, err = made.worker.command("step", "test", "link", FIRST)
-        self.assertEqual((code, "--dry-run is needed" in err), (1, True), err)
+        self.assertEqual((code, "--dry-run is needed" in err), (2, True), err)
         code, _, err = made.worker.command("step", "test", "link", FIRST, "--dry-run")
         self.assertEqual((code, "is allocated" in err), (1, True), err)
         code, _, err = made.worker.command("step", "test", "gone", FIRST, "--dry-run")

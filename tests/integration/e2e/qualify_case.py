@@ -37,7 +37,7 @@ class Qualify(EndToEnd):
         self.assertIn("its serial is SPARE, and ANOTHER was named", err)
         code, _, err = made.worker.command("qualify", SECOND, "--serial", "SPARE", "--method",
                                            "shred")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         code, _, err = made.worker.command("qualify", SECOND, "--serial", "SPARE", "--report",
                                            os.path.join(made.folder, "no", "report"))
         self.assertEqual(code, 1)
@@ -243,7 +243,7 @@ class Qualify(EndToEnd):
             self.assertEqual(file.read(), before)
         made.worker.start()
         code, _, err = made.worker.command(*words[:-1], "overwrite", "--method", "none")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertEqual(made.worker.field(FIRST, "device_state"), "available")
         code, out, err = made.worker.command(*words)
         self.assertEqual(code, 3, err)  # an entry cannot choose this method alone

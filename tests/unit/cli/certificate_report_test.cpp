@@ -444,7 +444,7 @@ TEST_F(ReportCommand, ReadsVerifiesAndPrints) {
 }
 
 TEST_F(ReportCommand, SaysWhatItCannotStandBehind) {
-  EXPECT_EQ(run("2025-11-30", "2025-11-01"), 1);
+  EXPECT_EQ(run("2025-11-30", "2025-11-01"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("exchange the two"));
   EXPECT_EQ(run("2025-11-01", "2025-11-30"), 0) << "an empty folder: " << err_.str();
   keep(3);

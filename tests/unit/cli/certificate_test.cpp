@@ -432,12 +432,12 @@ TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {
   options.key = std::string(64, 'a');
   for (const char* from : {"0", "", "-1", "0x1F", "1e3", "3.0", "1000000000000000"}) {
     options.from = from;
-    EXPECT_EQ(run(&run_certificate_revoke, options), 1);
+    EXPECT_EQ(run(&run_certificate_revoke, options), 2);
     EXPECT_THAT(err_.str(), HasSubstr("is not the number of an entry")) << from;
   }
   options.from = "2";
   options.reason = "";
-  EXPECT_EQ(run(&run_certificate_revoke, options), 1);
+  EXPECT_EQ(run(&run_certificate_revoke, options), 2);
   EXPECT_EQ(list_chain(folder_)->files.size(), 1U);
   // As the files' names have it; of a key that has signed nothing, too.
   options.from = "000000012";

@@ -121,7 +121,7 @@ TEST(Format, ColumnsInAnyCaseAndInTheTablesOrder) {
 TEST(Format, UnknownColumnListsThemAll) {
   EXPECT_EQ(format_list(devices(), {Format::json, {"ok", "Adress"}}).error().what,
             "no column 'Adress', there are: Address, Progress, Ok, Note; did you mean 'Address'?");
-  EXPECT_EQ(format_show(device(), {Format::table, {"x"}}).error().code, Errc::invalid);
+  EXPECT_EQ(format_show(device(), {Format::table, {"x"}}).error().code, Errc::usage);
   EXPECT_THAT(format_list({{"A"}, {}}, {Format::csv, {"b"}}).error().what,
               HasSubstr("'b', there are: A"));
 }

@@ -82,7 +82,7 @@ TEST(OrderWithdraw, AsksForTheIdThatTheListShows) {
     std::ostringstream err;
     OrderOptions options;
     options.id = id;
-    EXPECT_EQ(run_order_withdraw(session, options, out, err), 1) << id;
+    EXPECT_EQ(run_order_withdraw(session, options, out, err), 2) << id;
     EXPECT_THAT(err.str(), HasSubstr("`reclaim device order list` shows it in the column ID"));
   }
 }
