@@ -331,7 +331,7 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
 int run_audit_list(const config::Settings& settings, const CertificateOptions& options,
                    std::ostream& out, std::ostream& err) {
   const std::string folder = folder_of(settings, options);
-  const auto listing = list_chain(folder);
+  const auto listing = list_named(folder, options);
   if (!listing.ok()) return complain(err, listing.error());
   Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Project", "Detail"},
               {},

@@ -159,6 +159,14 @@ bool must_have_entry(const CertificateOptions& options) {
   return !options.folder.empty() || !options.public_keys.empty() || !options.expect.empty();
 }
 
+Result<ChainListing> list_named(const std::string& folder, const CertificateOptions& options) {
+  auto listing = list_chain(folder);
+  if (listing.ok() && listing->files.empty() && must_have_entry(options)) {
+    return Error{Errc::not_found, fmt::format("{}: {}", folder, kNoEntry)};
+  }
+  return listing;
+}
+
 std::vector<ChainProblem> unused_keys(const ChainReport& report, const CertificateOptions& options,
                                       const std::vector<PublicKey>& keys) {
   std::vector<ChainProblem> unused;

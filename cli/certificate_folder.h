@@ -24,6 +24,10 @@ inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of 
 // True if an empty folder is complained of; else it is of a host that has released nothing yet.
 [[nodiscard]] bool must_have_entry(const CertificateOptions& options);
 
+// The files of a chain. Errc::not_found: it is an empty folder that has to have an entry.
+[[nodiscard]] Result<ChainListing> list_named(const std::string& folder,
+                                              const CertificateOptions& options);
+
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);
 

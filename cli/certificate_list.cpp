@@ -21,9 +21,10 @@ struct Listed {
   bool good = true;
 };
 
-Status list_one(const ChainPlace& place, bool with_host, const Selection& selection, Listed& listed,
-                std::ostream& err) {
-  const auto listing = list_chain(place.folder);
+Status list_one(const ChainPlace& place, const CertificateOptions& options,
+                const Selection& selection, Listed& listed, std::ostream& err) {
+  const auto listing =
+      options.all_hosts ? list_chain(place.folder) : list_named(place.folder, options);
   if (!listing.ok()) return listing.error();
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(place.folder, file.name);
@@ -38,7 +39,8 @@ Status list_one(const ChainPlace& place, bool with_host, const Selection& select
     }
     const std::string& host = place.host.empty() ? certificate->host : place.host;
     if (!selects(selection, host, *certificate, listed.left_out)) continue;
-    listed.table.rows.push_back(certificate_row(with_host, host, file.sequence, *certificate));
+    listed.table.rows.push_back(
+        certificate_row(options.all_hosts, host, file.sequence, *certificate));
   }
   return Ok{};
 }
@@ -85,7 +87,7 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   Listed listed;
   listed.table = certificate_table(options.all_hosts);
   for (const ChainPlace& place : *places) {
-    const Status read = list_one(place, options.all_hosts, *selection, listed, err);
+    const Status read = list_one(place, options, *selection, listed, err);
     if (read.ok()) continue;
     complain(err, read.error());
     listed.good = false;
