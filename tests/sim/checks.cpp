@@ -498,7 +498,7 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
                   provider->inventory.reserved, dirty ? "dirty" : "clean", record->last_error,
                   record->waiting_for);
   if (slot.cyborg) {
-    if (std::string why = unsettled_cyborg(slot, *record); !why.empty()) {
+    if (std::string why = unsettled_cyborg(slot, *record, *provider); !why.empty()) {
       return why + ": " + state;
     }
     if (!slot.is_drive) return "";

@@ -250,7 +250,8 @@ void World::check_written(const Provider& provider) {
 
 // What is allocated must be reserved soon: when its tenant leaves, nobody else will do it.
 void World::check_bound(Slot& slot, const Provider* provider) {
-  const bool taken = slot.cyborg && slot.ours && slot.is_drive && provider != nullptr &&
+  const bool is_to_be = slot.is_drive || conductor_options.reserve_all_types;
+  const bool taken = slot.cyborg && slot.ours && is_to_be && provider != nullptr &&
                      !provider->consumers.empty() && provider->inventory.reserved == 0;
   check_ends(taken, slot.unreserved_since_ms, prompt_ ? kReserveWithinMs : kReserveWithinAtWorstMs,
              fmt::format("{} is allocated", to_string(slot.address)));
@@ -275,10 +276,16 @@ std::string World::check_cyborg_touch(const Slot& slot, const Drive& drive) {
   return "";
 }
 
-std::string World::unsettled_cyborg(const Slot& slot, const Record& record) {
+std::string World::unsettled_cyborg(const Slot& slot, const Record& record,
+                                    const Provider& provider) const {
   if (slot.bound) return "its ARQ still binds it";
   if (!slot.is_drive) {
-    return record.stage == Stage::available ? "" : std::string(to_string(record.stage));
+    if (record.stage != Stage::available) return std::string(to_string(record.stage));
+    // What is no hand's says why it is reserved. The ledger knows what is ours.
+    const auto line = disk.entries.find(slot.address);
+    const bool is_ours = line != disk.entries.end() && line->second.reserved_at_bind;
+    const bool silent = record.waiting_for.empty() && (is_ours || !slot.like_a_hand);
+    return provider.inventory.reserved != 0 && silent ? "reserved, free and silent" : "";
   }
   return record.flow == Flow::cyborg ? "" : "it is taken for Nova's";
 }

@@ -278,7 +278,8 @@ class World final {
   void check_bound(Slot& slot, const Provider* provider);
   [[nodiscard]] bool is_bound_by_hand(const Slot& slot) const;
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
-  [[nodiscard]] static std::string unsettled_cyborg(const Slot& slot, const Record& record);
+  [[nodiscard]] std::string unsettled_cyborg(const Slot& slot, const Record& record,
+                                             const Provider& provider) const;
 
   // nova_moves.cpp
   [[nodiscard]] bool has_tenants() const {
