@@ -195,11 +195,17 @@ bool names_an_entry(std::string_view name) {
          looks_like_uuid(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
 }
 
+// True if a file by the key has to be the chain's own entry: one is signed with the key, or revokes
+// it.
+bool speaks_of(const ChainReport& chain, const std::string& key_id) {
+  return chain.signers.contains(key_id) || chain.revoked.contains(key_id);
+}
+
 // The chains in the folders of the files that are verified by their paths, each walked once.
 using ChainsByFolder = std::map<std::string, Result<ChainReport>>;
 
 // Says what speaks against a file in a folder with a chain's head; empty: nothing, or the chain
-// there is not of the file's key.
+// there does not speak of the file's key.
 std::string why_not_where_it_lies(const std::string& path, const std::string& text,
                                   const Sealed& sealed, const std::vector<PublicKey>& keys,
                                   ChainsByFolder& chains) {
@@ -211,8 +217,8 @@ std::string why_not_where_it_lies(const std::string& path, const std::string& te
   if (known == chains.end()) known = chains.emplace(folder, check_chain(folder, keys)).first;
   const Result<ChainReport>& chain = known->second;
   if (!chain.ok()) return chain.error().what;
-  const bool is_its = chain->signers.contains(sealed.key_id);
-  return is_its ? why_not_of_chain(folder, text, sealed, *chain) : std::string();
+  if (!speaks_of(*chain, sealed.key_id)) return {};
+  return why_not_of_chain(folder, text, sealed, *chain);
 }
 
 // An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain, or of one
@@ -233,7 +239,7 @@ void verify_one(const std::string& folder, const std::string& named, const Chain
     return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}: it was renamed", own,
                                            sealed->sequence, sealed->id));
   }
-  if (file.ok() || chain.signers.contains(sealed->key_id)) {
+  if (file.ok() || speaks_of(chain, sealed->key_id)) {
     if (std::string why = why_not_of_chain(folder, *text, *sealed, chain); !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }

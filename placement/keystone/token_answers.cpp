@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "placement/keystone/role_names.h"
 #include "state/base/json.h"
@@ -53,18 +54,22 @@ Status read_scope(const Value& token, Identity& identity) {
   return Ok{};
 }
 
-// True if somebody or something acts in the user's name, by a trust, OAuth or an application
-// credential.
+// True if somebody or something may act in the user's name: by a trust, OAuth, or any method other
+// than those by which a person shows who he is (an EC2 pair, which an admin can make for him, or an
+// application credential are none of these).
 bool is_delegated(const Value& token) {
+  constexpr std::array<std::string_view, 8> kInPerson = {"password", "token",  "totp",  "external",
+                                                         "kerberos", "mapped", "saml2", "openid"};
   if (json::find(token, "OS-TRUST:trust") != nullptr) return true;
   if (json::find(token, "OS-OAUTH1") != nullptr) return true;
   const Value* methods = json::find(token, "methods");
-  if (methods == nullptr || !methods->IsArray()) return false;
-  const auto is_credential = [](const Value& method) {
-    return method.IsString() && std::string_view(method.GetString(), method.GetStringLength()) ==
-                                    "application_credential";
-  };
-  return std::any_of(methods->Begin(), methods->End(), is_credential);
+  if (methods == nullptr || !methods->IsArray() || methods->Empty()) return true;
+  return !std::all_of(methods->Begin(), methods->End(), [&](const Value& method) {
+    return method.IsString() &&
+           std::find(kInPerson.begin(), kInPerson.end(),
+                     std::string_view(method.GetString(), method.GetStringLength())) !=
+               kInPerson.end();
+  });
 }
 
 }  // namespace

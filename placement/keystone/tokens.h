@@ -19,7 +19,7 @@ struct Identity {
   std::string domain_id;                                    // of a domain's token
   std::string system_scope;                                 // "all", or empty
   std::vector<std::string> roles;                           // names, as Keystone has them
-  bool delegated = false;  // by a trust, OAuth or an application credential: not the user himself
+  bool delegated = false;  // somebody or something else may act by it in the user's name
   std::vector<std::string> service_roles;  // of a valid X-Service-Token; empty: none was given
   // Nobody acts in the user's name, and he is no service, whose login stands on each host. Beside a
   // service's token an expired one of anybody's is good. Without Keystone nobody has shown who he

@@ -30,7 +30,7 @@ class CertificateCopy : public proof::ProofTest {
   int run(const Command& command, CertificateOptions options) {
     config::Settings settings;
     settings.state_path = state_path_;
-    options.public_keys = {key_path_ + ".pub"};
+    if (options.public_keys.empty()) options.public_keys = {key_path_ + ".pub"};
     options.view.format = Format::value;
     out_.str("");
     err_.str("");
@@ -55,6 +55,28 @@ TEST_F(CertificateCopy, AFileIsAnEntryOfTheChainWhereItLies) {
   fs::remove(at(1));
   EXPECT_EQ(verify(at(3)), 1);
   EXPECT_THAT(out_.str(), HasSubstr("is broken, so that no entry of it is proven by itself"));
+}
+
+// The host was installed anew, and its former key leaked.
+TEST_F(CertificateCopy, AFileOfAnotherChainIsNotProvenByAKeyThatTheHostsChainRevokes) {
+  const std::string leaked = state_path_ + "/leaked.pub";
+  fs::rename(key_path_ + ".pub", leaked);
+  fs::remove(key_path_);
+  ASSERT_TRUE(chain().keep(id_of(1), certificate_text(1)).ok());
+  CertificateOptions both;
+  both.public_keys = {leaked, key_path_ + ".pub"};
+  both.named = {at(2)};
+  EXPECT_EQ(run(&run_certificate_verify, both), 0) << out_.str();
+  RevokeOptions options;
+  options.key = leaked;
+  options.from = "1";
+  options.reason = "found in a backup";
+  options.yes = true;
+  config::Settings settings;
+  settings.state_path = state_path_;
+  ASSERT_EQ(run_certificate_revoke(settings, options, out_, err_), 0) << err_.str();
+  EXPECT_EQ(run(&run_certificate_verify, both), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is not entry 2 of the chain in " + folder_));
 }
 
 // Without a head it is no chain, but a file that somebody sent.

@@ -35,9 +35,10 @@ constexpr const char* kReflash =
 
 // One drive in the pool, with a step that is run with every cleaning, and one by hand only.
 struct NamedSteps : ::testing::Test {
-  NamedSteps() {
+  explicit NamedSteps(bool cyborg = false) {
     WorldOptions options;
     options.scripted = true;
+    options.cyborg = cyborg;
     world.emplace(options);
     world->own_steps = {step("audit", 60), step("reflash", 0)};
     for (const OperatorStep& own : world->own_steps) {
@@ -181,6 +182,23 @@ TEST_F(NamedSteps, InErrorTheyBeginAnotherTry) {
   world->drive().command_ends_with.reset();
   ran.clear();
   EXPECT_EQ(order(kReflash), "");
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+struct NamedStepsOfCyborg : NamedSteps {
+  NamedStepsOfCyborg() : NamedSteps(true) {}
+};
+
+// It is no operator's word, and anybody on the bus can say it.
+TEST_F(NamedStepsOfCyborg, SurviveACleanupCast) {
+  world->drive().command_ends_with = Errc::failed;
+  EXPECT_EQ(order(kReflash), "");
+  ASSERT_EQ(world->record().stage, Stage::error);
+  world->drive().command_ends_with.reset();
+  ran.clear();
+  world->command("cleanup_device", world->slots.at(0).address);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
   EXPECT_EQ(world->releases, 1U);
 }

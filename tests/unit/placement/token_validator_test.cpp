@@ -393,9 +393,18 @@ TEST_F(TokenValidatorTest, ATokenThatWasDelegatedIsTold) {
         replaced(subject(in(kHourMs)), "\"roles\": [", (member + ", \"roles\": [").c_str()));
     EXPECT_TRUE(validate(member.substr(1, 8))->delegated) << member;
   }
-  transport_.then(
-      replaced(subject(in(kHourMs)), R"(["password"])", R"(["application_credential", "token"])"));
-  EXPECT_TRUE(validate("a-program")->delegated);
+  // An EC2 pair is one that an admin makes for anybody.
+  int tokens = 0;
+  for (const std::string methods :
+       {R"(["application_credential", "token"])", R"(["ec2credential"])", R"(["of-a-plugin"])",
+        "[]", R"("password")"}) {
+    transport_.then(replaced(subject(in(kHourMs)), R"(["password"])", methods.c_str()));
+    EXPECT_TRUE(validate("by" + std::to_string(++tokens))->delegated) << methods;
+  }
+  for (const std::string methods : {R"(["password", "totp"])", R"(["mapped", "token"])"}) {
+    transport_.then(replaced(subject(in(kHourMs)), R"(["password"])", methods.c_str()));
+    EXPECT_FALSE(validate("by" + std::to_string(++tokens))->delegated) << methods;
+  }
 }
 
 TEST_F(TokenValidatorTest, NoTokenStandsInTheLogOrInAnError) {
