@@ -50,7 +50,8 @@ constexpr WorkerMetricRow kRows[] = {
      "Messages in a queue of Nova's notifier that nobody reads; 0: it is empty, or has a reader; "
      "no sample: there is no such queue."},
     {"reclaim_loop_lag_seconds", MetricType::histogram, "host",
-     "How late a timer fires, asked twice a second: the loop never waits.", kLagBounds},
+     "How late a timer fires, asked twice a second: for so long something held up the loop.",
+     kLagBounds},
     {"reclaim_redis_tls_not_after_timestamp_seconds", MetricType::gauge, "host, certificate",
      "When a certificate of the TLS connection to Redis expires: the server's, or the client's, "
      "which is the worker's own; no sample: there is none."},
