@@ -301,6 +301,7 @@ int run_certificate_show(const config::Settings& settings, const CertificateOpti
 
 int run_certificate_verify(const config::Settings& settings, const CertificateOptions& options,
                            std::ostream& out, std::ostream& err) {
+  if (Status meant = check_expected(options); !meant.ok()) return complain(err, meant.error());
   const auto keys = keys_of(settings, options);
   if (!keys.ok()) return complain(err, keys.error());
   const std::string folder = folder_of(settings, options);

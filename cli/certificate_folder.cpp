@@ -45,6 +45,23 @@ std::optional<Noted> noted_of(const CertificateOptions& options, const ChainPlac
   return note;
 }
 
+struct NotedEntry {
+  std::uint64_t sequence;
+  std::string digest;
+};
+Result<NotedEntry> parse_noted(const std::string& noted) {
+  const std::size_t colon = noted.find(':');
+  const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
+  std::string digest = colon == std::string::npos ? "" : noted.substr(colon + 1);
+  if (sequence && is_digest(digest) && noted == fmt::format("{}:{}", *sequence, digest)) {
+    return NotedEntry{*sequence, std::move(digest)};
+  }
+  return Error{Errc::usage, fmt::format("'{}' is not SEQUENCE:SHA256, the number of an entry and "
+                                        "the digest that was noted of it, as `reclaim certificate "
+                                        "verify` prints them",
+                                        printable_excerpt(noted))};
+}
+
 Status check_names(const CertificateOptions& options) {
   std::vector<std::string> names = options.named;
   names.insert(names.end(), options.public_keys.begin(), options.public_keys.end());
@@ -181,29 +198,27 @@ std::vector<ChainProblem> unused_keys(const ChainReport& report, const Certifica
   return unused;
 }
 
+Status check_expected(const CertificateOptions& options) {
+  if (options.expect.empty()) return Ok{};
+  const auto noted = parse_noted(options.expect);
+  return noted.ok() ? Status(Ok{}) : Status(noted.error().wrap("--expect"));
+}
+
 std::optional<ChainProblem> lost_entry(const CertificateOptions& options, const ChainPlace& place) {
   const auto note = noted_of(options, place);
   if (!note) return std::nullopt;
   if (!note->text.ok()) return ChainProblem{note->source, note->text.error().what};
-  const std::string& noted = *note->text;
-  const std::size_t colon = noted.find(':');
-  const auto sequence = parse_number<std::uint64_t>(noted.substr(0, colon));
-  const std::string digest = colon == std::string::npos ? "" : noted.substr(colon + 1);
-  if (!sequence || !is_digest(digest) || noted != fmt::format("{}:{}", *sequence, digest)) {
-    return ChainProblem{note->source, fmt::format("'{}' is not SEQUENCE:SHA256, the number of an "
-                                                  "entry and the digest that was noted of it, as "
-                                                  "`reclaim certificate verify` prints them",
-                                                  printable_excerpt(noted))};
-  }
+  const auto noted = parse_noted(*note->text);
+  if (!noted.ok()) return ChainProblem{note->source, noted.error().what};
   const auto listing = list_chain(place.folder);
   if (!listing.ok()) return ChainProblem{note->source, listing.error().what};
   const auto is_it = [&](const ChainFile& file) {
-    if (file.sequence != *sequence) return false;
+    if (file.sequence != noted->sequence) return false;
     const auto text = read_sealed(place.folder, file.name);
-    return text.ok() && sha256_of(*text) == digest;
+    return text.ok() && sha256_of(*text) == noted->digest;
   };
   if (std::any_of(listing->files.begin(), listing->files.end(), is_it)) return std::nullopt;
-  return ChainProblem{fmt::format("entry {}", *sequence),
+  return ChainProblem{fmt::format("entry {}", noted->sequence),
                       "is not there as it was noted: the chain was cut, or another history was "
                       "written; compare with a copy"};
 }

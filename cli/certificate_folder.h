@@ -66,6 +66,9 @@ struct ChainPlace {
                                                     const CertificateOptions& options,
                                                     const std::vector<PublicKey>& keys);
 
+// An error of usage if --expect is given and is not SEQUENCE:SHA256.
+[[nodiscard]] Status check_expected(const CertificateOptions& options);
+
 // An auditor's note of a chain's newest entry, "SEQUENCE:SHA256" of --expect, or of a chain in a
 // mirror in HOST.head, beside its HOST.pub: why that entry, and all that came before it, is not
 // there; nothing: it is, or none was noted.

@@ -182,6 +182,7 @@ Result<std::string> printed(const PeriodReport& report, const CertificateOptions
 
 int run_certificate_report(const config::Settings& settings, const CertificateOptions& options,
                            std::ostream& out, std::ostream& err) {
+  if (Status meant = check_expected(options); !meant.ok()) return complain(err, meant.error());
   const auto selection = selection_of(options);
   if (!selection.ok()) return complain(err, selection.error());
   const auto places = chains_of(settings, options);

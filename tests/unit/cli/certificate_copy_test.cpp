@@ -99,5 +99,18 @@ TEST_F(CertificateCopy, AHeadNamesTheFileThatItIsOf) {
   EXPECT_THAT(out_.str(), IsEmpty());
 }
 
+TEST_F(CertificateCopy, ANotedEntryThatCannotBeMeantIsTheCommandLinesMistake) {
+  CertificateOptions options;
+  options.folder = copy_;
+  for (const std::string odd : {"3", ":", "0x3:00", "3:00", "three:", "zz"}) {
+    options.expect = odd;
+    for (const auto command : {&run_certificate_verify, &run_certificate_report}) {
+      EXPECT_EQ(run(command, options), 2) << odd;
+      EXPECT_THAT(out_.str(), IsEmpty());
+      EXPECT_THAT(err_.str(), HasSubstr("--expect: '" + odd + "' is not SEQUENCE:SHA256"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reclaim::cli

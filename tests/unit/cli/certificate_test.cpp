@@ -534,11 +534,6 @@ TEST_F(CertificateCommands, ACutChainDoesNotHaveWhatWasNotedOfIt) {
   EXPECT_EQ(run(&run_certificate_verify, options), 1);
   options.expect = noted;
   EXPECT_EQ(run(&run_certificate_verify, options), 0);
-  for (const char* odd : {"3", ":", "0x3:00", "3:00", "three:"}) {
-    options.expect = odd;
-    EXPECT_EQ(run(&run_certificate_verify, options), 1) << odd;
-    EXPECT_THAT(out_.str(), HasSubstr("is not SEQUENCE:SHA256"));
-  }
   // A report is of the chain that was noted, too.
   options.from = options.to = "2025-11-20";
   options.expect = noted;
