@@ -57,6 +57,12 @@ class Remarks {
           "give each host an ACL user (docs/redis.md) and name it in url, or use unix:///PATH of a "
           "socket that others cannot open");
     }
+    if (!redis.sentinels.empty() && redis.sentinel_password.empty()) {
+      add("[redis] url has no sentinel_password: every client that can connect to a sentinel may "
+          "name another master, and that one is sent the password of Redis",
+          "give the sentinels a password and the hosts a user that may only ask "
+          "(docs/redis-servers.md), or let nobody but the hosts reach them");
+    }
     const auto far = std::find_if(at.begin(), at.end(), [](const RedisAddress& address) {
       return !is_loopback(address.host);
     });

@@ -70,6 +70,10 @@ const Open kOpen[] = {
     {"[redis]\nurl = redis+cluster://u:p@127.0.0.1,n2.example\n",
      "[redis] url: records, orders and the password go to n2.example in the clear",
      "a network that is the fleet's alone"},
+    {"[redis]\nurl = redis+sentinel://u:p@127.0.0.1/cloud\n",
+     "[redis] url has no sentinel_password: every client that can connect to a sentinel may name "
+     "another master, and that one is sent the password of Redis",
+     "or let nobody but the hosts reach them"},
     {"[DEFAULT]\ntransport_url = rabbit://u:p@localhost,u:p@bus.example/\n",
      "transport_url: messages and the password go to bus.example in the clear",
      "?ssl=1&ssl_ca_file=PATH in the URL"},
@@ -112,6 +116,7 @@ TEST(SecurityRemarks, NothingIsSaidOfWhatIsClosed) {
   EXPECT_THAT(remarks_with(""), IsEmpty());
   for (const char* closed :
        {"[redis]\nurl = redis://u:p@127.0.0.1:6379/0\n", "[redis]\nurl = redis://u:p@[::1]/0\n",
+        "[redis]\nurl = redis+sentinel://u:p@[::1]/cloud?sentinel_password=w\n",
         "[placement]\nauth_url = http://localhost:5000/v3\n",
         "[placement]\nendpoint_override = http://[::1]:8778\n",
         "[DEFAULT]\ntransport_url = rabbit://u:p@127.0.0.1/\n",
