@@ -33,8 +33,7 @@ sim_mutant(lost_answers_mean_saved handlers/conductor/record_writer.cpp
   [[    if (!result && result.error().code != Errc::unknown) return save_failed(]])
 sim_mutant(waiting_ends_are_overtaken handlers/conductor/conduct.cpp
   "a lost lock waits in the inbox while the drive is written to"
-  [[  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address))
-]] "")
+  [[  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address)) carry]] [[  carry]])
 
 # Lock, claim, Placement.
 sim_mutant(no_lock handlers/conductor/drive_claims.cpp
