@@ -1,4 +1,5 @@
-// reclaim device list.
+#include "cli/device_list.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +7,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/device_summary.h"
 #include "cli/device_targets.h"
@@ -111,10 +111,7 @@ void say_empty(Session& session, const DeviceListOptions& options,
 
 }  // namespace
 
-int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
-                    std::ostream& err) {
-  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts, options.labels);
-  if (!hosts) return complain(err, hosts.error());
+Table device_list_columns(const DeviceListOptions& options) {
   Table table{{"Host", "Address", "Type", "Device State", "Since", "Age", "Clean Step", "Progress",
                "Serial", "Model", "Flow", "Instance", "ARQ"},
               {},
@@ -133,6 +130,14 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
     table.spare = {"Note",       "Since",    "ARQ", "Instance", "Type", "Flow",
                    "Clean Step", "Progress", "Age", "Model",    "Host", "Serial"};
   }
+  return table;
+}
+
+int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
+                    std::ostream& err) {
+  const auto hosts = chosen_hosts(session, options.hosts, options.all_hosts, options.labels);
+  if (!hosts) return complain(err, hosts.error());
+  Table table = device_list_columns(options);
   const WallMs now = session.clock().now().wall;
   std::vector<Record> shown;
   std::size_t hidden = 0;
