@@ -21,8 +21,8 @@ def _blocks(section, language):
 def _lines(block):
     """(what is typed, what is said beside it); one that goes on in the next line is whole."""
     whole = re.sub(r"\\\n|(?<=&&)\n", " ", block)
-    whole = re.sub(r"^for .*?^done", lambda loop: loop[0].replace("\n", " "), whole,
-                   flags=re.M | re.S)
+    whole = re.sub(r"^for .*?^done", lambda loop: re.sub(r"(?<!; do)\n", "; ", loop[0]), whole,
+                   flags=re.M | re.S).replace("; do\n", "; do ")
     for line in whole.splitlines():
         typed, _, said = re.sub(r"(^|\s)#\s", "\n", line, count=1).partition("\n")
         if typed.strip():
@@ -32,6 +32,12 @@ def _lines(block):
 def commands(block):
     """Its lines without what is only said beside them."""
     return [typed for typed, _ in _lines(block)]
+
+
+def other_blocks(text):
+    """Those without a language: what is shown, and not typed."""
+    return [block for language, block in
+            re.findall(r"^ *```(\S*)\n(.*?)^ *```", text, re.M | re.S) if not language]
 
 
 def every_command():
