@@ -212,7 +212,8 @@ std::string why_not_where_it_lies(const std::string& path, const std::string& te
   const fs::path parent = fs::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   std::error_code failed;
-  if (!fs::exists(fs::path(folder) / "head", failed)) return {};
+  const auto head = fs::symlink_status(fs::path(folder) / "head", failed).type();
+  if (head == fs::file_type::not_found) return {};
   auto known = chains.find(folder);
   if (known == chains.end()) known = chains.emplace(folder, check_chain(folder, keys)).first;
   const Result<ChainReport>& chain = known->second;
@@ -323,7 +324,9 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
       return complain(err, looked.error());
     }
   }
-  if (whole) {
+  // Who names an entry of the chain gives the keys of that chain.
+  const auto is_entry = [&](const std::string& named) { return find_file(folder, named).ok(); };
+  if (whole || std::any_of(options.named.begin(), options.named.end(), is_entry)) {
     for (const ChainProblem& problem : unused_keys(*chain, options, *keys)) {
       verdicts.bad(problem.file, problem.what);
     }

@@ -23,7 +23,7 @@ struct Period {
   WallMs to;  // the first moment that is no part of it
   [[nodiscard]] bool has(WallMs at) const { return at >= from && at < to; }
 };
-// Each a day ("2026-11-25", whole) or a time ("2026-11-25T21:00:00Z"), UTC. Errc::invalid names the
+// Each a day ("2026-11-25", whole) or a time ("2026-11-25T21:00:00Z"), UTC. Errc::usage names the
 // option, what it was given and what is accepted.
 [[nodiscard]] Result<Period> parse_period(const std::string& from, const std::string& to);
 

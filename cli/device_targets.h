@@ -24,7 +24,7 @@ struct DeviceChoice {
     Session& session, const std::vector<std::string>& hosts, bool all_hosts,
     const std::vector<std::string>& labels = {});
 
-// The records of the chosen devices, by host and address, each once. Errc::invalid: the choice is
+// The records of the chosen devices, by host and address, each once. Errc::usage: the choice is
 // none.
 [[nodiscard]] Result<std::vector<Record>> chosen_devices(Session& session,
                                                          const DeviceChoice& choice);

@@ -115,7 +115,7 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
   for (const auto& [address, seen] : offered) {
     out.offered_dirty.push_back(
         {host.info.host, address, age_s(now, seen.last->at),
-         fmt::format("offered{} while its state was {}", times_text(seen.times), seen.last->from)});
+         fmt::format("seen on offer{} while its state was {}", times_text(seen.times), seen.last->from)});
   }
 }
 

@@ -108,8 +108,8 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
              {[this](const PciAddress& address, const std::string& provider) {
                 if (!stopping_) assessor_.see_on_offer(address, provider);
               },
-              [this](const PciAddress& address, const std::string& provider) {
-                if (!stopping_) reserver_.see_moved(address, provider);
+              [this](const PciAddress& address, const placement::ProviderView& view) {
+                if (!stopping_) reserver_.see_moved(address, view);
               }}) {
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;

@@ -13,10 +13,8 @@ namespace {
 
 constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
 
-// True if the device is being released, or was since it had `certificate`.
-bool is_released(const Record& record, const std::string& certificate) {
-  return record.stage == Stage::releasing || record.stage == Stage::confirming ||
-         record.certificate_id != certificate;
+bool is_being_released(const Record& record) {
+  return record.stage == Stage::releasing || record.stage == Stage::confirming;
 }
 
 }  // namespace
@@ -45,7 +43,7 @@ void Reserver::put(const PciAddress& address, const std::string& provider, WhyRe
         }
         if (!view) return answered(address, provider, view);
         const Record& record = context_.record_of(address);
-        const bool released = is_released(record, certificate);
+        const bool released = is_being_released(record) || record.certificate_id != certificate;
         if (!released) stop_work(address, *view);
         // Nova burns what it takes, and nobody does so for Cyborg.
         const bool bound = record.flow == Flow::cyborg && !view->free();
@@ -83,15 +81,10 @@ void Reserver::tell(const PciAddress& address, const placement::ProviderView& vi
                   to_string(address), field::time_text(known->dirty_since)));
 }
 
-void Reserver::see_moved(const PciAddress& address, const std::string& provider) {
-  const Record& known = context_.record_of(address);
-  if (!is_busy(known.stage) || !context_.stays_ours(address)) return;
-  context_.ports.providers.read(
-      provider, context_.stopping.unless_begun([this, address, certificate = known.certificate_id](
-                                                   const Result<placement::ProviderView>& view) {
-        if (!view || is_released(context_.record_of(address), certificate)) return;
-        stop_work(address, *view);
-      }));
+void Reserver::see_moved(const PciAddress& address, const placement::ProviderView& view) {
+  if (context_.stays_ours(address) && !is_being_released(context_.record_of(address))) {
+    stop_work(address, view);
+  }
 }
 
 // Stops the work on a device that somebody got: he may start on it at any moment.

@@ -31,7 +31,7 @@ class Reserver final {
                WhyReserved why = WhyReserved::offered);
   // Somebody wrote to a provider of the device, which is reserved: where an instance has got it by
   // that, the work on it ends.
-  void see_moved(const PciAddress& address, const std::string& provider);
+  void see_moved(const PciAddress& address, const placement::ProviderView& view);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
   void nothing_to_reserve(const PciAddress& address);
   // The number of times that a device was reserved in the middle of its cleaning.

@@ -86,27 +86,48 @@ void CloseWatch::go_round(std::vector<Watched> targets) {
   round_.assign(std::make_move_iterator(targets.begin()), std::make_move_iterator(targets.end()));
 }
 
+// Who has the device is of interest only where somebody wrote to the provider since the last look.
 void CloseWatch::look(const Watched& at, const std::string& provider) {
-  providers_.read_inventories(
-      provider, [this, at, provider](const Result<std::vector<placement::Inventory>>& read) {
-        if (stopped_) return;
-        if (!read) {
-          const bool gone = read.error().code == Errc::not_found && provider == at.provider;
-          if (gone && !at.provider_name.empty()) return look_for(at);
-          return answered(&read.error());
-        }
-        answered(nullptr);
-        const bool offered =
-            std::any_of(read->begin(), read->end(), [](const placement::Inventory& inventory) {
-              return inventory.reserved < inventory.total;
-            });
-        if (offered) return told_.on_offer(at.address, provider);
-        const auto row = listed_.find(provider);
-        if (row == listed_.end()) return;
-        const auto [known, is_first] = steady_.insert(*row);
-        if (is_first || std::exchange(known->second, row->second) == row->second) return;
-        told_.moved(at.address, provider);
-      });
+  const auto known = steady_.find(provider);
+  const auto row = listed_.find(provider);
+  const bool moved = known != steady_.end() && row != listed_.end() && known->second != row->second;
+  if (!moved) {
+    return providers_.read_inventories(
+        provider, [this, at, provider](const Result<std::vector<placement::Inventory>>& read) {
+          if (!stopped_) is_reserved(at, provider, read);
+        });
+  }
+  providers_.read(provider, [this, at, provider](const Result<placement::ProviderView>& view) {
+    if (stopped_) return;
+    const auto read = view ? Result<std::vector<placement::Inventory>>(view->inventories)
+                           : Result<std::vector<placement::Inventory>>(view.error());
+    if (is_reserved(at, provider, read)) told_.moved(at.address, *view);
+  });
+}
+
+// Takes in what was read of a provider; what is not reserved, or could not be read, is read again.
+bool CloseWatch::is_reserved(const Watched& at, const std::string& provider,
+                             const Result<std::vector<placement::Inventory>>& read) {
+  if (!read) {
+    const bool gone = read.error().code == Errc::not_found && provider == at.provider;
+    if (gone && !at.provider_name.empty()) {
+      look_for(at);
+    } else {
+      answered(&read.error());
+    }
+    return false;
+  }
+  answered(nullptr);
+  const bool offered = std::any_of(
+      read->begin(), read->end(),
+      [](const placement::Inventory& inventory) { return inventory.reserved < inventory.total; });
+  if (offered) {
+    told_.on_offer(at.address, provider);
+    return false;
+  }
+  const auto row = listed_.find(provider);
+  if (row != listed_.end()) steady_.insert_or_assign(row->first, row->second);
+  return true;
 }
 
 // Whoever makes a device's provider again gives it the same name and another UUID.

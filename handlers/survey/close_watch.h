@@ -3,11 +3,11 @@
 // provider again) offers somebody's data until it is reserved again.
 //
 // Whoever writes a provider moves its generation: one request an interval lists those of the host,
-// and only the inventory of one that moved is read; that it moved is told, for whoever got the
-// device may have reserved it again by then. That of a provider which may be made again with
-// its UUID and its generation is read in each interval. The requests are spread over the interval,
-// never more than one at a time; one more where a provider is gone, to look for another of that
-// name. While Placement does not answer it is asked less and less often.
+// and only one that moved is read: whole, for whoever got the device may have reserved it again.
+// That of a provider which may be made again with its UUID and its generation is read in each
+// interval. The requests are spread over the interval, never more than one at a time; one more
+// where a provider is gone, to look for another of that name. While Placement does not answer it is
+// asked less and less often.
 //
 // Thread: the loop's. Owns its timer.
 #pragma once
@@ -40,11 +40,12 @@ class CloseWatch final {
     std::int64_t retry_max_ms = 30'000;
   };
 
-  using Tell = std::function<void(const PciAddress&, const std::string& provider)>;
   // Told of a provider as it was read: the answer may be older than what happened since.
   struct Told {
-    Tell on_offer;  // it is not reserved
-    Tell moved;     // it is reserved, and somebody wrote to it since the last look
+    // It is not reserved.
+    std::function<void(const PciAddress&, const std::string& provider)> on_offer;
+    // It is reserved, and somebody wrote to it since the last look.
+    std::function<void(const PciAddress&, const placement::ProviderView&)> moved;
   };
 
   // `targets` tells what there is to watch, asked once an interval.
@@ -63,6 +64,8 @@ class CloseWatch final {
   void leave_out_the_steady(std::vector<Watched>& targets,
                             const std::vector<placement::ProviderRow>& rows);
   void look(const Watched& at, const std::string& provider);
+  bool is_reserved(const Watched& at, const std::string& provider,
+                   const Result<std::vector<placement::Inventory>>& read);
   void look_for(const Watched& at);
   void answered(const Error* error);
 

@@ -58,6 +58,7 @@ struct Surveyor::Run {
   std::vector<std::pair<PciAddress, std::string>> to_read;            // address, provider UUID
   std::size_t next = 0;
   std::size_t under_way = 0;
+  std::set<PciAddress> read_late;  // whose provider was read when the look at the drives was old
   Callback<Survey> done;
 };
 
@@ -208,7 +209,7 @@ void Surveyor::recall(const std::shared_ptr<Run>& run, const std::vector<std::st
 void Surveyor::read_on(const std::shared_ptr<Run>& run) {
   if (!run->done) return;
   if (run->next == run->to_read.size() && run->under_way == 0) {
-    return run->done(std::move(run->survey));
+    return run->read_late.empty() ? run->done(std::move(run->survey)) : look_again(run);
   }
   while (run->next < run->to_read.size() && run->under_way < kReadsAtOnce) {
     const auto [address, uuid] = run->to_read[run->next++];
@@ -225,7 +226,7 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
                       } else if (view) {
                         if (run->doubts == memory_.doubts()) memory_.keep(*view, run->began);
                         sighting.view = std::move(view).value();
-                        if (is_old(*run)) return look_again(run, at);
+                        if (is_old(*run)) run->read_late.insert(at);
                       } else {
                         memory_.doubt_provider(id);
                         sighting.problem = view.error().what;
@@ -235,18 +236,23 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
   }
 }
 
-// Whoever had the drive before its provider was read is told by a look that begins after it. One
-// look is enough, however slow it is: the provider is not read again.
-void Surveyor::look_again(const std::shared_ptr<Run>& run, const PciAddress& address) {
-  drives_.discover(run->others, [this, run, address](Result<std::vector<nvme::DriveFacts>> drives) {
+// Whoever had a drive before its provider was read is told by a look that begins after that. One
+// look is enough for all of them, however slow it is: no provider is read again. A guest that came
+// meanwhile is left to the next survey, for Placement was asked before him.
+void Surveyor::look_again(const std::shared_ptr<Run>& run) {
+  drives_.discover(run->others, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
     if (!drives) return fail_look(run, std::move(drives).error());
     forget_shared_serial_numbers(*drives);
-    const auto found =
-        std::find_if(drives->begin(), drives->end(),
-                     [&](const nvme::DriveFacts& facts) { return facts.address == address; });
-    auto& drive = run->survey.sightings[address].drive;
-    drive = found == drives->end() ? std::nullopt : std::optional(std::move(*found));
-    ask_on(run, address);
+    for (const PciAddress& address : std::exchange(run->read_late, {})) {
+      const auto found =
+          std::find_if(drives->begin(), drives->end(),
+                       [&](const nvme::DriveFacts& facts) { return facts.address == address; });
+      auto& drive = run->survey.sightings[address].drive;
+      std::string guest = drive ? std::move(drive->guest) : std::string();
+      drive = found == drives->end() ? std::nullopt : std::optional(std::move(*found));
+      if (drive) drive->guest = std::move(guest);
+    }
+    read_on(run);
   });
 }
 

@@ -137,7 +137,7 @@ class Surveyor final {
   void recall(const std::shared_ptr<Run>& run, const std::vector<std::string>& on_root);
   void read_on(const std::shared_ptr<Run>& run);
   void ask_on(const std::shared_ptr<Run>& run, const PciAddress& address);
-  void look_again(const std::shared_ptr<Run>& run, const PciAddress& address);
+  void look_again(const std::shared_ptr<Run>& run);
   void fail(const std::shared_ptr<Run>& run, Error error);
   void fail_look(const std::shared_ptr<Run>& run, Error error);
   [[nodiscard]] bool is_old(const Run& run) const;

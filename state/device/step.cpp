@@ -136,13 +136,12 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
       facts.last_free) {
     record.unseen = {*facts.last_free, now};
   }
-  const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps ||
-                       on == Trigger::operator_retire;
+  // Cyborg's word keeps what an operator named, and starts nothing that waits for his.
+  const bool cleans = on == Trigger::operator_clean && !facts.steps_ordered;
+  const bool ordered = cleans || on == Trigger::operator_steps || on == Trigger::operator_retire;
   if (ordered) record.clean_start = CleanStart::ordered;
-  // An operator's later word replaces the former, and Cyborg's does not; and what he named was for
-  // the device before.
-  const bool is_his = on == Trigger::operator_clean && !facts.steps_ordered;
-  if (is_his || on == Trigger::operator_enrol || on == Trigger::operator_retire) {
+  // An operator's later word replaces the former; and what he named was for the device before.
+  if (cleans || on == Trigger::operator_enrol || on == Trigger::operator_retire) {
     record.steps_ordered.clear();
   }
   // The steps that he names come first, so that nothing is adopted behind them.

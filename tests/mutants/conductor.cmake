@@ -311,7 +311,7 @@ unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Uns
       nvme::Counters{*known.certified_host_reads, *known.certified_host_writes};]])
 unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
-  [[        if (offered) return told_.on_offer(]] [[        if (false) return told_.on_offer(]])
+  [[  if (offered) {]] [[  if (false) {]])
 unit_mutant(unread_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
   "a dirty drive that is un-reserved before the close watch's first look stays on offer"
   [[    return each.generation_tells && known != steady_.end() &&
@@ -319,12 +319,13 @@ unit_mutant(unread_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
   [[    return each.generation_tells && listed_.contains(each.provider);]])
 unit_mutant(offered_is_steady conductor handlers/survey/close_watch.cpp OnOffer.*
   "a dirty drive that could not be reserved at once stays on offer until the next survey"
-  [[        if (offered) return told_.on_offer(]] [[        if (offered) told_.on_offer(]])
+  [[    told_.on_offer(at.address, provider);
+    return false;]]
+  [[    told_.on_offer(at.address, provider);]])
 unit_mutant(what_is_burned_again_is_free conductor handlers/conductor/reserver.cpp
   OnOffer.SoIsOneThatAnInstanceGetsAnd*
   "a drive is erased on while an instance has it that got it and burned it within two seconds"
-  [[        if (!view || is_released(context_.record_of(address), certificate)) return;]]
-  [[        if (!view || view->burned()) return;]])
+  [[    stop_work(address, view);]] [[    if (!view.burned()) stop_work(address, view);]])
 unit_mutant(a_generation_tells_of_cyborg conductor handlers/conductor/assessor.cpp
   OnOfferOfCyborg.EachIsRead*
   "a dirty drive whose provider Cyborg's agent makes again at its generation stays on offer"
@@ -333,8 +334,7 @@ unit_mutant(a_generation_tells_of_cyborg conductor handlers/conductor/assessor.c
 unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_watch.cpp
   OnOffer.Whose*
   "a dirty drive whose provider is made again is on offer until the next survey"
-  [[          if (gone && !at.provider_name.empty()) return look_for(at);]]
-  [[          if (gone && false) return look_for(at);]])
+  [[    if (gone && !at.provider_name.empty()) {]] [[    if (gone && false) {]])
 unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedule.ADriveThatWaits*
   "a drive that waits for a drive thread waits for the next survey"
   [[  if (is_one_waiting_for_thread()) context_.want_survey(0);]] "")
@@ -505,9 +505,7 @@ unit_mutant(a_look_is_as_old_as_its_answer conductor handlers/survey/survey.cpp
 unit_mutant(a_look_outlives_a_slow_read conductor handlers/survey/survey.cpp
   */ReadersOfCyborg.OneWithin*:MaintenanceReservation.WhatWasWrittenWhileIts*
   "who had a drive of Cyborg's while its provider was read is not seen, and it stays on offer"
-  [[                        if (is_old(*run)) return look_again(run, at);
-]]
-  "")
+  [[if (is_old(*run)) run->read_late.insert(at);]] "")
 unit_mutant(each_deletion_is_three_surveys conductor handlers/conductor/conductor.cpp
   Deleted.OneWithout*
   "each deletion of an instance without a device of ours costs Placement three surveys"

@@ -25,13 +25,16 @@ void World::wire_checks() {
     check_release_asked(view);
   };
   placement.on_asked = [this](const placement::ProviderView& view) {
-    Slot* slot = slot_of_provider(view.uuid);
-    if (slot == nullptr) return;
-    if (slot->disowned && !slot->ours) {
+    const Slot* slot = slot_of_provider(view.uuid);
+    if (slot != nullptr && slot->disowned && !slot->ours) {
       fail(to_string(slot->address) + " was let go, and is written");
     }
-    // An operator's reservation made the generation that this write would make: if no answer comes,
-    // nothing tells his from the worker's own.
+  };
+  // An operator's reservation made the generation that this write would have made: nothing tells
+  // his from the worker's own.
+  placement.on_lost = [this](const placement::ProviderView& view) {
+    Slot* slot = slot_of_provider(view.uuid);
+    if (slot == nullptr) return;
     const Provider* provider = provider_of(*slot);
     const bool crosses = provider != nullptr && !view.burned() &&
                          provider->inventory.reserved != 0 &&

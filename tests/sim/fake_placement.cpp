@@ -256,7 +256,11 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
   // Sent is sent: the write happens even if the worker dies before it does.
   auto carry_out = [this, view, reserved, worker, done = std::move(done)]() mutable {
     const auto answer = [&](Result<placement::ProviderView> result) {
-      if (worker != scheduler_.worker()) return done.drop();
+      const bool is_dead = worker != scheduler_.worker();
+      const bool tells =
+          result || (result.error().code != Errc::unknown && result.error().code != Errc::invalid);
+      if (on_lost && (is_dead || !tells)) on_lost(view);
+      if (is_dead) return done.drop();
       scheduler_.answer(faults_.delay_ms(rng_),
                         [done = std::move(done), result = std::move(result)] { done(result); });
     };

@@ -94,6 +94,7 @@ class FakePlacement final : public placement::Providers {
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";
 
   std::function<void(const placement::ProviderView&)> on_asked;  // each write, as it is sent
+  std::function<void(const placement::ProviderView&)> on_lost;   // each whose answer tells nothing
   // The worker asks for reserved = 0, and: it has just become so by the worker's hand.
   std::function<void(const placement::ProviderView&)> on_release_asked;
   std::function<void(Provider&)> on_released;

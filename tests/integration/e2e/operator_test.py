@@ -41,7 +41,7 @@ class StandingInTheWay(EndToEnd):
             return [(line["address"], line["text"]) for line in
                     json.loads(out)["offered_dirty_24h"]]
         made.worker.wait_until(told, "status names it")
-        self.assertEqual(told(), [(FIRST, "offered while its state was error")])
+        self.assertEqual(told(), [(FIRST, "seen on offer while its state was error")])
         _, out, _ = made.worker.command("audit", "list", "-f", "json")
         events = [entry["Event"] for entry in json.loads(out)]
         self.assertIn("released_elsewhere", events)

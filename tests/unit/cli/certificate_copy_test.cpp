@@ -74,9 +74,41 @@ TEST_F(CertificateCopy, AFileOfAnotherChainIsNotProvenByAKeyThatTheHostsChainRev
   options.yes = true;
   config::Settings settings;
   settings.state_path = state_path_;
+  settings.machine_id_file = state_path_ + "/machine-id";
+  write(settings.machine_id_file, "a1\n");
   ASSERT_EQ(run_certificate_revoke(settings, options, out_, err_), 0) << err_.str();
   EXPECT_EQ(run(&run_certificate_verify, both), 1);
   EXPECT_THAT(out_.str(), HasSubstr("is not entry 2 of the chain in " + folder_));
+}
+
+// Cut before its key was replaced, and gone on with by the key that leaked.
+TEST_F(CertificateCopy, AnEntryIsNotProvenWhereAGivenKeyHasSignedNothing) {
+  const auto other = SigningKey::load_or_create(state_path_ + "/other");
+  ASSERT_TRUE(other.ok());
+  CertificateOptions options;
+  options.folder = copy_;
+  options.named = {"2"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
+  options.public_keys = {key_path_ + ".pub", state_path_ + "/other.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("BAD"));
+}
+
+TEST_F(CertificateCopy, AHeadThatLeadsNowhereMakesNoFileOneAlone) {
+  fs::remove(copy_ + "/head");
+  fs::create_symlink("nowhere", copy_ + "/head");
+  EXPECT_EQ(verify(at(2)), 1);
+}
+
+TEST_F(CertificateCopy, AnEmptyFolderThatIsNamedIsTakenForAMistake) {
+  CertificateOptions options;
+  options.folder = state_path_ + "/empty";
+  fs::create_directory(options.folder);
+  for (const auto command : {&run_certificate_list, &run_audit_list}) {
+    EXPECT_EQ(run(command, options), 1);
+    EXPECT_EQ(out_.str(), "");
+    EXPECT_THAT(err_.str(), HasSubstr("/empty: has no entry: is it the folder of a chain?"));
+  }
 }
 
 // Without a head it is no chain, but a file that somebody sent.

@@ -219,16 +219,6 @@ TEST_F(Mirror, AnEmptyListSaysWhyAndIsNoLine) {
   EXPECT_EQ(err_.str(), "nothing has happened here yet\n");
 }
 
-TEST_F(Mirror, AnEmptyFolderThatIsNamedIsTakenForAMistake) {
-  CertificateOptions options;
-  options.folder = keys_ + "/nowhere";
-  for (const auto command : {&run_certificate_list, &run_audit_list}) {
-    EXPECT_EQ(run(command, options), 1);
-    EXPECT_EQ(out_.str(), "");
-    EXPECT_THAT(err_.str(), HasSubstr("/nowhere: has no entry: is it the folder of a chain?"));
-  }
-}
-
 TEST_F(Mirror, AChainOfAnotherHostsKeyProvesNothing) {
   write(keys_ + "/compute-2.pub", *key_named("compute-1").public_key().pem());
   EXPECT_EQ(run(&run_certificate_report, of_project()), 1);

@@ -213,16 +213,16 @@ TEST(FleetStatus, WhatWasOfferedDirtyIsNamedForADayAndNeedsNoAttention) {
   EXPECT_TRUE(status.healthy());
   EXPECT_THAT(render(status, 0),
               HasSubstr("Offered though not clean, in the last 24 hours\n"
-                        "  c2 0000:c1:00.0 5s ago: offered 2 times, the last time while its "
-                        "state was pending_cleaning\n"
-                        "  c1 0000:c1:00.0 2h0m ago: offered while its state was error\n"
+                        "  c2 0000:c1:00.0 5s ago: seen on offer 2 times, the last time while "
+                        "its state was pending_cleaning\n"
+                        "  c1 0000:c1:00.0 2h0m ago: seen on offer while its state was error\n"
                         "  Reclaim reserves them again; find out who writes their inventories "
                         "(docs/metrics.md, ReclaimDirtyOffered)\n"));
   EXPECT_THAT(status_fields(look({one})),
               ::testing::Contains(
                   Pair("offered_dirty_24h",
                        Cell(RawJson{R"([{"host":"c1","address":"0000:c1:00.0","age_s":7200,)"
-                                    R"("text":"offered while its state was error"}])"}))));
+                                    R"("text":"seen on offer while its state was error"}])"}))));
   EXPECT_THAT(render(look({host("c1")}), 0), Not(HasSubstr("Offered")));
 }
 

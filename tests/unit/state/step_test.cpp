@@ -563,14 +563,12 @@ TEST(Step, ARestartFollowsFlowPolicyAndPlannedStop) {
 }
 
 TEST(Machine, ShowsFiveStatesToOperators) {
-  std::set<std::string_view> names;
   for (std::size_t s = 0; s < kStageCount; ++s) {
     const auto stage = static_cast<Stage>(s);
-    names.insert(to_string(device_state(stage)));
     EXPECT_EQ(*parse_stage(to_string(stage)), stage);
-    EXPECT_EQ(is_busy(stage), device_state(stage) == DeviceState::cleaning);
+    // What works at the device is one state; the others have the name of their stage.
+    EXPECT_EQ(to_string(device_state(stage)), is_busy(stage) ? "cleaning" : to_string(stage));
   }
-  EXPECT_EQ(names.size(), 5U);
   EXPECT_FALSE(parse_stage("sleeping").ok());
 }
 
