@@ -121,3 +121,27 @@ unit_mutant(steps_in_use_are_hidden handlers handlers/survey/resolve_policy.cpp
   "the steps of a device that was in use when it was first seen are not listed"
   [[  if (assessment.first_seen && used && planning.policy && record.cleanable()) {]]
   [[  if (false) {]])
+unit_mutant(running_is_begun_again claim nvme/erase/sanitize_erase.cpp
+  SanitizeTest.OneThatRunsIsAdopted*
+  "a sanitize that still runs after a restart is not polled, and another one is sent behind it"
+  [[  run.adopted = run.seen_running = true;]]
+  [[  if (run.sent) return Error{Errc::not_found, "no sanitize of ours to adopt"};]])
+unit_mutant(late_is_failed claim nvme/erase/sanitize_erase.cpp EraseTest.TheDeadlineIsUnknown*
+  "a sanitize that goes on in the drive is taken for one that has ended"
+  [[      return Error{Errc::unknown,
+                   fmt::format("the sanitize did not end within {} s]]
+  [[      return Error{Errc::failed,
+                   fmt::format("the sanitize did not end within {} s]])
+unit_mutant(arqs_are_no_tenancy conductor handlers/survey/admission.cpp CyborgSpec.AnArqThatBinds*
+  "a drive that an ARQ binds stays in the pool, because Placement shows no allocation"
+  [[(!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))]]
+  [[!view.free()]])
+unit_mutant(allocated_is_admitted handlers handlers/survey/admission.cpp
+  All/AdmissionRefuses.*allocated
+  "a drive is erased though an instance has it"
+  [[!sighting.view->burned() || !sighting.view->free()]] [[!sighting.view->burned()]])
+unit_mutant(agents_devices_are_released conductor handlers/conductor/release.cpp
+  HandedOver.WhatTheAgentOwns*
+  "a drive whose un-reserving is left to Cyborg's agent is un-reserved before the agent knows"
+  [[         (record.handed_over || context_.options.cyborg_owner == CyborgOwner::agent);]]
+  [[         record.handed_over;]])
