@@ -245,7 +245,10 @@ void Surveyor::look_again(const std::shared_ptr<Run>& run, const PciAddress& add
         std::find_if(drives->begin(), drives->end(),
                      [&](const nvme::DriveFacts& facts) { return facts.address == address; });
     auto& drive = run->survey.sightings[address].drive;
+    // Placement may have answered for a time before a guest came: the next survey tells of him.
+    std::string guest = drive ? std::move(drive->guest) : "";
     drive = found == drives->end() ? std::nullopt : std::optional(std::move(*found));
+    if (drive) drive->guest = std::move(guest);
     ask_on(run, address);
   });
 }
