@@ -105,7 +105,7 @@ void FakePlacement::read_as(const std::string& provider_uuid,
             result = view(*provider);
           }
         }
-        scheduler_.answer(faults_.delay_ms(rng_),
+        scheduler_.answer(answers_take_ms + faults_.delay_ms(rng_),
                           [done = std::move(done), result = std::move(result)] { done(result); });
       });
 }

@@ -88,7 +88,8 @@ class FakePlacement final : public placement::Providers {
   void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
   [[nodiscard]] bool away() const { return away_ || read_only_; }
   std::int64_t listing_takes_ms = 0;     // beside what the faults bring
-  std::int64_t reads_take_ms = 0;        // as well: until a provider is looked at
+  std::int64_t reads_take_ms = 0;        // as well: until a provider is looked at,
+  std::int64_t answers_take_ms = 0;      // and from then on
   bool tells_consumers_at_once = false;  // who one is: without a draw
   double beside_root = 0.1;              // how many instances have nothing of the root
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";

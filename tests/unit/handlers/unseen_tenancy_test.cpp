@@ -10,6 +10,7 @@ namespace reclaim::sim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Unseen : ::testing::Test {
   void make(bool managed) {
@@ -67,6 +68,20 @@ TEST_P(Guest, OnADeviceThatIsOnOfferTakesItOutOfThePoolUntilItIsGone) {
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
+// The answer is of before he came, and the look that follows it is not.
+TEST_P(Guest, BehindASlowAnswerOfPlacementIsNoAlarm) {
+  make(GetParam());
+  world->placement.touch(world->provider().row.uuid);
+  world->placement.answers_take_ms = 20'000;
+  world->kick({0});
+  world->pass(10'000);
+  world->placement.answers_take_ms = 0;
+  world->tenancy_begins();
+  world->pass(5 * kMinuteMs);
+  EXPECT_THAT(world->log.text, Not(HasSubstr("Placement shows no allocation")));
+  EXPECT_EQ(world->record().stage, Stage::allocated);
 }
 
 INSTANTIATE_TEST_SUITE_P(Managed, Guest, ::testing::Bool());
