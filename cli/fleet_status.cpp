@@ -113,9 +113,9 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
       begun.erase(entry.address);
   }
   for (const auto& [address, seen] : offered) {
-    out.offered_dirty.push_back(
-        {host.info.host, address, age_s(now, seen.last->at),
-         fmt::format("seen on offer{} while its state was {}", times_text(seen.times), seen.last->from)});
+    out.offered_dirty.push_back({host.info.host, address, age_s(now, seen.last->at),
+                                 fmt::format("seen on offer{} while its state was {}",
+                                             times_text(seen.times), seen.last->from)});
   }
 }
 
