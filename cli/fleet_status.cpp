@@ -183,6 +183,24 @@ std::string hosts_text(const FleetStatus& status) {
   return text;
 }
 
+void put_offered_dirty(Screen& screen, const std::vector<FleetStatus::Line>& lines) {
+  if (lines.empty()) return;
+  screen.heading("Offered though not clean, in the last 24 hours");
+  for (std::size_t i = 0; i < std::min(lines.size(), kOfferedLinesMax); ++i) {
+    const FleetStatus::Line& line = lines[i];
+    screen.line(visible(fmt::format("{} {} {} ago: {}", line.host, line.address,
+                                    age_text(line.age_s), line.text)),
+                kIndent);
+  }
+  if (lines.size() > kOfferedLinesMax) {
+    screen.line(fmt::format("and {} more", lines.size() - kOfferedLinesMax), kIndent);
+  }
+  screen.line(
+      "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "
+      "ReclaimDirtyOffered)",
+      kIndent);
+}
+
 RawJson lines_json(const std::vector<FleetStatus::Line>& lines) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -338,23 +356,7 @@ std::string render(const FleetStatus& status, std::size_t width) {
           kIndent);
     }
   }
-  if (!status.offered_dirty.empty()) {
-    screen.heading("Offered though not clean, in the last 24 hours");
-    for (std::size_t i = 0; i < std::min(status.offered_dirty.size(), kOfferedLinesMax); ++i) {
-      const FleetStatus::Line& line = status.offered_dirty[i];
-      screen.line(visible(fmt::format("{} {} {} ago: {}", line.host, line.address,
-                                      age_text(line.age_s), line.text)),
-                  kIndent);
-    }
-    if (status.offered_dirty.size() > kOfferedLinesMax) {
-      screen.line(fmt::format("and {} more", status.offered_dirty.size() - kOfferedLinesMax),
-                  kIndent);
-    }
-    screen.line(
-        "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "
-        "ReclaimDirtyOffered)",
-        kIndent);
-  }
+  put_offered_dirty(screen, status.offered_dirty);
   if (!status.cleaning.empty()) {
     screen.heading("Being cleaned");
     for (const Record& record : status.cleaning) {
