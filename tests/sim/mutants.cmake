@@ -55,9 +55,6 @@ sim_mutant(any_serial handlers/survey/claim_request.cpp
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
-sim_mutant(enrolled_by_an_old_look handlers/conductor/device_orders.cpp
-  "a drive that is enrolled while it is on offer is opened before it is reserved"
-  [[        admissions_.provider_moved(address, *view);]] [[]])
 sim_mutant(no_fence handlers/conductor/write_fence.cpp
   "a release whose answer was lost is made while the drive is being erased"
   [[  CHECK(view.burned());]]
