@@ -68,9 +68,9 @@ Status check_names(const CertificateOptions& options) {
   names.push_back(options.folder);
   for (const std::string& name : names) {
     if (std::none_of(name.begin(), name.end(), is_control)) continue;
-    return Error{Errc::invalid, fmt::format("'{}' has a control character in its name: give it "
-                                            "another one first",
-                                            visible(name))};
+    return Error{Errc::usage, fmt::format("'{}' has a control character in its name: give it "
+                                          "another one first",
+                                          visible(name))};
   }
   return Ok{};
 }
@@ -86,7 +86,7 @@ Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
   if (!options.all_hosts) return std::vector<ChainPlace>{{"", folder_of(settings, options)}};
   const std::string& mirror = options.folder.empty() ? settings.mirror_dir : options.folder;
   if (mirror.empty()) {
-    return Error{Errc::invalid,
+    return Error{Errc::usage,
                  "--all-hosts reads the mirror of all chains, and [certificates] mirror_dir is not "
                  "set here: name the mirror with --folder"};
   }

@@ -38,7 +38,7 @@ struct ChainPlace {
 };
 // The one of folder_of(); with --all-hosts those of a mirror, which is --folder, else
 // [certificates] mirror_dir, and of them only that of --host where it is given. Errc::not_found:
-// there is none; Errc::invalid: no mirror is known.
+// there is none; Errc::usage: no mirror is known.
 [[nodiscard]] Result<std::vector<ChainPlace>> chains_of(const config::Settings& settings,
                                                         const CertificateOptions& options);
 // The hosts, of --host that one alone, whose HOST.pub or HOST.head is in the folder that
@@ -49,7 +49,7 @@ struct ChainPlace {
 // "chains of 2 hosts: compute-1, compute-2; …"
 [[nodiscard]] std::string hosts_of(const std::vector<ChainPlace>& places);
 
-// The public keys of --public-key, else the one beside the signing key. Errc::invalid: a file or
+// The public keys of --public-key, else the one beside the signing key. Errc::usage: a file or
 // folder that was named has a control character in its name, which a shell would cut off, or a list
 // show as another name.
 [[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,

@@ -454,7 +454,7 @@ Result<std::string> serial_of(const QualifyOptions& options, const PciAddress& a
                               std::ostream& err) {
   if (!options.serial.empty()) return options.serial;
   if (isatty(STDIN_FILENO) == 0) {
-    return Error{Errc::invalid,
+    return Error{Errc::usage,
                  "--serial is needed where nobody can type it: the serial number of "
                  "the drive that is going to be erased"};
   }

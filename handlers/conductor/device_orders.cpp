@@ -53,7 +53,7 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   Facts facts;
   facts.detail = "Cyborg's cleanup_device";
   facts.request_id = "";  // no order of ours leads here, and whoever casts chooses his
-  facts.steps_ordered = record.steps_ordered;
+  facts.by_cyborg = true;
   context_.post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
 }
 

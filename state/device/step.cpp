@@ -137,7 +137,7 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
     record.unseen = {*facts.last_free, now};
   }
   // Cyborg's word keeps what an operator named, and starts nothing that waits for his.
-  const bool cleans = on == Trigger::operator_clean && !facts.steps_ordered;
+  const bool cleans = on == Trigger::operator_clean && !facts.by_cyborg;
   const bool ordered = cleans || on == Trigger::operator_steps || on == Trigger::operator_retire;
   if (ordered) record.clean_start = CleanStart::ordered;
   // An operator's later word replaces the former; and what he named was for the device before.

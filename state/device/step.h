@@ -17,6 +17,7 @@ namespace reclaim {
 struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
   bool by_proven_order = false;  // of an authenticated order, and no copy of one
+  bool by_cyborg = false;        // it asks for what else an operator orders
   std::optional<std::string> instance;
   std::optional<InstanceSource> instance_source;
   std::optional<std::string> migration;

@@ -454,7 +454,7 @@ unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
 unit_mutant(a_cast_takes_named_steps_back conductor handlers/conductor/device_orders.cpp
   NamedStepsOfCyborg.*
   "a drive is released without the step that its operator ordered, because Cyborg asked for it"
-  [[  facts.steps_ordered = record.steps_ordered;]] [[]])
+  [[  facts.by_cyborg = true;]] [[]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
   [[        record.clean_start = CleanStart::automatic;
