@@ -80,6 +80,10 @@ std::string what_to_do(const Record& record, const std::string& host) {
   }
   if (record.waiting_for == kMaintenanceOver) return "nothing";
   if (record.held) return "nothing; to offer it again, un-reserve it in Placement";
+  if (has_anothers_dirt(record)) {
+    return "decide whether the instance may keep it (docs/metrics.md, ReclaimDirtyAllocated); it is "
+           "cleaned when its tenancy has ended";
+  }
   if (state == DeviceState::allocated) return "nothing: it is cleaned when its tenancy has ended";
   if (record.waiting_for.starts_with(kPaused)) {
     return fmt::format("nothing, or end the pause: reclaim host resume {}", record.host);
@@ -127,7 +131,8 @@ std::string note_of(const Record& record) {
   if (record.cyborg_status == "maintaining") {
     note += note.empty() ? "disabled in Cyborg" : ", disabled in Cyborg";
   }
-  const std::string& text = record.stage == Stage::error ? record.last_error : record.waiting_for;
+  const bool is_error = record.stage == Stage::error || has_anothers_dirt(record);
+  const std::string& text = is_error ? record.last_error : record.waiting_for;
   if (!text.empty()) note += note.empty() ? text : ": " + text;
   return note;
 }

@@ -13,6 +13,7 @@
 #include "handlers/bus/unread_queues.h"
 #include "handlers/drive_wear.h"
 #include "handlers/survey/host_pause.h"
+#include "handlers/survey/taken.h"
 #include "state/base/rapidjson.h"
 #include "state/base/visible.h"
 #include "state/device/machine.h"
@@ -69,6 +70,9 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   if (state == DeviceState::error) {
     out.attention.push_back(line);
     out.attention.back().text = "error: " + record.last_error;
+  } else if (has_anothers_dirt(record)) {
+    out.attention.push_back(line);
+    out.attention.back().text = record.last_error;
   } else if (state == DeviceState::pending_cleaning && !record.maintenance &&
              !record.waiting_for.starts_with(kPaused) &&
              now.ms - record.stage_since.ms > kStuckMs) {

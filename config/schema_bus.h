@@ -214,7 +214,8 @@ inline constexpr std::array kBusOptions = {
         {.name = "level",
          .fallback = "info",
          .help = "The lowest priority that is sent: info is all of them, error is "
-                 "device.clean.error, device.quarantine and device.offered_dirty.",
+                 "device.clean.error, device.quarantine, device.offered_dirty and "
+                 "device.allocated_dirty.",
          .choices = "info,error"}),
     kTold.option<&Settings::notifier, &listener::NotifierOptions::topics>(
         {.name = "topics",

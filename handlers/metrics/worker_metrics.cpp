@@ -99,9 +99,7 @@ void WorkerMetrics::transition(const Record& record, const JournalEntry& entry) 
             entry.at.ms - record.cleaning_started_at.ms);
   }
   if (is_offered_dirty(entry.from, entry.trigger)) offered_ += 1;
-  const bool given = entry.trigger == to_string(Trigger::allocation_seen) ||
-                     entry.trigger == to_string(Trigger::passed_on);
-  if (given && entry.detail.find(kNotKnownToBeClean) != std::string::npos) allocated_ += 1;
+  if (is_given_dirty(entry.trigger, entry.detail)) allocated_ += 1;
 }
 
 void WorkerMetrics::kick(const std::string& reason) {

@@ -29,6 +29,7 @@ constexpr EventName kCleanError{"device.clean.error", NotificationLevel::error};
 constexpr EventName kReleaseEnd{"device.release.end", NotificationLevel::info};
 constexpr EventName kQuarantine{"device.quarantine", NotificationLevel::error};
 constexpr EventName kOfferedDirty{"device.offered_dirty", NotificationLevel::error};
+constexpr EventName kAllocatedDirty{"device.allocated_dirty", NotificationLevel::error};
 constexpr EventName kMaintenanceSet{"device.maintenance.set", NotificationLevel::info};
 
 // A word that is not known is null. (UTF-8 is JsonWriter's business.)
@@ -142,6 +143,7 @@ struct Move {
   Stage from;
   Stage to;
   std::string_view trigger;
+  std::string_view detail;
 };
 
 // From the second look at Placement on, the cleaning works at the device.
@@ -163,6 +165,7 @@ std::vector<EventName> events_of(const Move& move) {
   }
   if (ends_well(move.trigger)) events.push_back(kReleaseEnd);
   if (is_offered_dirty(to_string(move.from), move.trigger)) events.push_back(kOfferedDirty);
+  if (is_given_dirty(move.trigger, move.detail)) events.push_back(kAllocatedDirty);
   if (move.trigger == "maintenance_on" || move.trigger == "maintenance_off") {
     events.push_back(kMaintenanceSet);
   }
@@ -232,7 +235,7 @@ std::vector<DeviceNotification> notifications_of(const Record& record, const Jou
   const Result<Stage> from = parse_stage(entry.from);
   const Result<Stage> to = parse_stage(entry.to);
   if (!from.ok() || !to.ok()) return out;
-  const Move move{*from, *to, entry.trigger};
+  const Move move{*from, *to, entry.trigger, entry.detail};
   for (const EventName& event : events_of(move)) {
     if (event.level < options.level) continue;
     OsloNotification message;

@@ -82,6 +82,11 @@ void raise_alarm(Assessment& out, const Record& record, const std::string& who, 
   out.facts.last_error = out.alarm;
 }
 
+bool has_anothers_dirt(const Record& record) {
+  return record.stage == Stage::allocated &&
+         record.last_error.find(kNotKnownToBeClean) != std::string::npos;
+}
+
 std::string note_of_taken(const std::string& who) {
   return fmt::format("{}{} holds it", kTakenInError, who);
 }

@@ -18,12 +18,11 @@ namespace reclaim {
 // known.
 [[nodiscard]] bool is_known_dirty(const Record& record, const LedgerEntry* ledger);
 
-// The alarm and its journal line say this.
-inline constexpr const char* kNotKnownToBeClean =
-    "a tenant has got a drive that is not known to be clean";
 // A tenant has got what is not known to be clean: said in journal, last_error and log. `who` holds
 // it; `reserved`: nobody else can get it meanwhile.
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved);
+// True if the tenant of that alarm has the device still.
+[[nodiscard]] bool has_anothers_dirt(const Record& record);
 
 // The note of a device that somebody has although it is in error.
 [[nodiscard]] std::string note_of_taken(const std::string& who);

@@ -497,7 +497,15 @@ bool ends_well(std::string_view trigger) {
 }
 
 bool is_offered_dirty(std::string_view from, std::string_view trigger) {
-  return trigger == to_string(Trigger::reserved_dropped) && from != to_string(Stage::available);
+  // Where the tenant has gone in between, it is on offer with what he left.
+  return (trigger == to_string(Trigger::reserved_dropped) && from != to_string(Stage::available)) ||
+         trigger == to_string(Trigger::allocation_gone);
+}
+
+bool is_given_dirty(std::string_view trigger, std::string_view detail) {
+  const bool is_given = trigger == to_string(Trigger::allocation_seen) ||
+                        trigger == to_string(Trigger::passed_on);
+  return is_given && detail.find(kNotKnownToBeClean) != std::string_view::npos;
 }
 
 std::string_view to_string(EffectKind effect) {

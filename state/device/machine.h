@@ -160,6 +160,11 @@ struct Row {
 // True if a journal's entry tells that somebody un-reserved a device that is not known to be clean.
 // (One that was in the pool was un-reserved by Reclaim, and is found not to be clean after all.)
 [[nodiscard]] bool is_offered_dirty(std::string_view from, std::string_view trigger);
+// The words of the alarm in last_error, log and journal: see raise_alarm() of handlers/survey.
+inline constexpr const char* kNotKnownToBeClean =
+    "a tenant has got a drive that is not known to be clean";
+// True if a journal's entry tells of that alarm.
+[[nodiscard]] bool is_given_dirty(std::string_view trigger, std::string_view detail);
 [[nodiscard]] std::string_view to_string(EffectKind effect);
 [[nodiscard]] Result<Stage> parse_stage(std::string_view text);
 

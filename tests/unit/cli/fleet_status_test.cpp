@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/progress_bar.h"
+#include "state/device/machine.h"
 
 namespace reclaim::cli {
 namespace {
@@ -199,6 +200,16 @@ TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
                   "devices", Cell(RawJson{R"({"available":1,"allocated":0,)"
                                           R"("pending_cleaning":0,"cleaning":0,"error":0})"}))));
   EXPECT_THAT(status_fields(look({})), ::testing::Contains(Pair("clean_seconds_mean", Cell())));
+}
+
+TEST(FleetStatus, ATenantOfWhatIsNotKnownToBeCleanNeedsAttention) {
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:c1:00.0", Stage::allocated, kHourMs)};
+  EXPECT_TRUE(look({one}).healthy());
+  one.records[0].last_error = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  EXPECT_FALSE(look({one}).healthy());
+  EXPECT_THAT(render(look({one}), 0),
+              HasSubstr("c1 0000:c1:00.0 for 1h0m: bound by X although Y had it: a tenant has got"));
 }
 
 // Which it is no more: the worker reserved it again at once.

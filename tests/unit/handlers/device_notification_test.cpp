@@ -82,6 +82,8 @@ std::vector<Life> one_of_each() {
   lives.back().entry.detail = "block 4096 has what it had before";
   record.verified_at = WallMs{};
   lives.push_back({record, entry(Stage::error, Trigger::reserved_dropped, Stage::error)});
+  lives.push_back({record, entry(Stage::allocated, Trigger::passed_on, Stage::allocated)});
+  lives.back().entry.detail = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
   Record released = device();
   Certificate certificate;
   certificate.instance = released.instance;
@@ -153,6 +155,13 @@ TEST(DeviceNotification, WhoeverOffersADirtyDeviceIsTold) {
               ElementsAre("device.offered_dirty"));
   EXPECT_THAT(events(entry(Stage::available, Trigger::reserved_dropped, Stage::pending_cleaning)),
               IsEmpty());
+}
+
+TEST(DeviceNotification, ATenantOfWhatIsNotKnownToBeCleanIsTold) {
+  JournalEntry told = entry(Stage::allocated, Trigger::passed_on, Stage::allocated);
+  EXPECT_THAT(events(told), IsEmpty());
+  told.detail = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  EXPECT_THAT(events(told), ElementsAre("device.allocated_dirty"));
 }
 
 TEST(DeviceNotification, AReleaseIsToldOnceItIsConfirmed) {
