@@ -329,6 +329,12 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
   // A record of an older cleaning, that Redis took back or somebody put back, proves nothing of
   // what came after it.
   const bool outdated = certificate_of_release(context_.record_of(address)).empty();
+  const auto confirm_again = [this, address, epoch,
+                              generation](Result<placement::ProviderView> fenced) {
+    if (context_.is_stale(address, epoch)) return;
+    if (fenced) return confirmed(address, epoch, *fenced, generation);
+    context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+  };
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
     if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
@@ -343,17 +349,14 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
       return context_.answer(address, epoch, Trigger::placement_changed,
                              said("the ledger knows of no release of this erasure"));
     }
+    // Reserved late, it would stay so for nothing.
+    if (fence_.may_be_reserved(address, view)) {
+      return fence_.put(address, view, view.inventories.front().total, confirm_again);
+    }
     return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
   }
   // A write that was not made yet may be made later: it is fenced first.
-  if (fence_.is_needed(address)) {
-    return fence_.raise(
-        address, view, [this, address, epoch, generation](Result<placement::ProviderView> fenced) {
-          if (context_.is_stale(address, epoch)) return;
-          if (fenced) return confirmed(address, epoch, *fenced, generation);
-          context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
-        });
-  }
+  if (fence_.is_needed(address)) return fence_.raise(address, view, confirm_again);
   ask_the_claim(address, epoch, trace_of_put(context_.record_of(address), generation));
 }
 

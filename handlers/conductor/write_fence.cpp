@@ -26,16 +26,35 @@ void WriteFence::put(const PciAddress& address, const placement::ProviderView& v
                      std::int64_t reserved, Done done) {
   Fence& fence = devices_[address];
   const bool needed_before = fence.needed;
-  if (reserved == 0) fence.needed = true;
-  const auto answered = [this, address, reserved, needed_before,
+  if (reserved == 0) {
+    fence.needed = true;
+  } else {
+    Reservations& sent = fence.reservations[view.uuid];
+    if (sent.generation != view.generation) sent = {view.generation, 0};
+    sent.open += 1;
+  }
+  const auto answered = [this, address, view, reserved, needed_before,
                          done = std::move(done)](Result<placement::ProviderView> after) {
     const WriteOutcome outcome = outcome_of(after);
-    if (reserved == 0 && outcome != WriteOutcome::unknown) {
-      devices_[address].needed = needed_before && outcome == WriteOutcome::unmade;
+    Fence& fence_now = devices_[address];
+    if (outcome != WriteOutcome::unknown && reserved == 0) {
+      fence_now.needed = needed_before && outcome == WriteOutcome::unmade;
+    } else if (outcome != WriteOutcome::unknown) {
+      Reservations& sent = fence_now.reservations[view.uuid];
+      if (sent.generation == view.generation) sent.open -= 1;
     }
     done(std::move(after));
   };
   context_.ports.providers.set_reserved(view, reserved, context_.stopping.unless_begun(answered));
+}
+
+bool WriteFence::may_be_reserved(const PciAddress& address,
+                                 const placement::ProviderView& view) const {
+  const auto fence = devices_.find(address);
+  if (fence == devices_.end()) return false;
+  const auto sent = fence->second.reservations.find(view.uuid);
+  return sent != fence->second.reservations.end() && sent->second.open > 0 &&
+         sent->second.generation == view.generation;
 }
 
 void WriteFence::raise(const PciAddress& address, const placement::ProviderView& view, Done done) {

@@ -8,8 +8,9 @@
 //                             or fenced before anything is done to the drive
 //   a reservation of our own  LedgerEntry::asked; read back by a survey, or written once more
 //     and its end (OwnReservation)
-//   what is offered unclean   none: it is towards safety, the ledger knows its dirt, and nothing
-//     (Reserver)              but a release, which is of a later generation, un-reserves it
+//   what is offered unclean   none: it is towards safety, the ledger knows its dirt, and a release
+//     (Reserver)              is of a later generation; one that is read back, and made by another
+//                             hand, is not: may_be_reserved()
 // A registration (Registration) writes no `reserved` that is there: it makes what is missing, and
 // reserved from the first moment. Late, it makes the same.
 #pragma once
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "handlers/conductor/context.h"
@@ -57,6 +59,9 @@ class WriteFence final {
     return fence != devices_.end() && fence->second.first;
   }
   void need_first(const PciAddress& address, bool first) { devices_[address].first = first; }
+  // A reservation of ours at the generation of `view` has no outcome: it may still be made.
+  [[nodiscard]] bool may_be_reserved(const PciAddress& address,
+                                     const placement::ProviderView& view) const;
 
   // Writes reserved = total once more, over `view`. `done` as of put(). The ledger has it before:
   // it moves the generation, which must not be taken for the release's own write.
@@ -66,10 +71,16 @@ class WriteFence final {
   void raise_first(const PciAddress& address, const placement::ProviderView& view);
 
  private:
+  // Those that were sent at the last generation, and have no outcome.
+  struct Reservations {
+    std::int64_t generation = -1;
+    int open = 0;
+  };
   struct Fence {
     bool needed = true;  // of a start nothing is known
     bool first = false;
-    bool under_way = false;  // raise_first() waits for Placement
+    bool under_way = false;                                 // raise_first() waits for Placement
+    std::map<std::string, Reservations> reservations = {};  // by their provider
   };
 
   const ConductorContext& context_;

@@ -366,6 +366,10 @@ unit_mutant(enrolments_are_forgotten conductor state/ledger/trust.cpp ForeignRed
 unit_mutant(let_go_is_reserved_again conductor handlers/conductor/context.cpp Disown.Nothing*
   "a device that was let go is reserved, and called dirty, until its record is written"
   [[(device.unsaved ? *device.unsaved : device.record)]] [[device.record]])
+unit_mutant(enrolled_by_an_old_look conductor handlers/conductor/device_orders.cpp
+  HandedOver.IsEnrolled*
+  "a drive that is enrolled while it is on offer is opened before it is reserved"
+  [[        admissions_.provider_moved(address, *view);]] [[]])
 unit_mutant(what_is_listed_is_let_go conductor handlers/conductor/disowning.cpp
   Disown.RefusedWhileAnEntry*
   "a device of the pool is let go, and its dirt forgotten"

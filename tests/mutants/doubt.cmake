@@ -134,6 +134,10 @@ unit_mutant(overtaken_is_unmade conductor handlers/conductor/write_fence.cpp *La
   "what an operator reserves right after a drive was given back is put on offer"
   [[WriteOutcome::unmade : WriteOutcome::overtaken;]]
   [[WriteOutcome::unmade : WriteOutcome::unmade;]])
+unit_mutant(late_reservations_are_forgotten conductor handlers/conductor/release.cpp
+  LateWrites.WhatIsReadBack*
+  "a drive that was released stays reserved for nothing, by a write of ours that comes late"
+  [[if (fence_.may_be_reserved(address, view)) {]] [[if (false) {]])
 unit_mutant(handed_over_unread conductor handlers/conductor/release.cpp
   LateWrites.WhatIsHandedOver*
   "Cyborg's agent is told that a drive is clean that a tenant has had meanwhile"

@@ -13,6 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr std::int64_t kWhileMs = 1'000;
+
 struct HandedOver : ::testing::Test {
   static WorldOptions options() {
     WorldOptions options;
@@ -100,6 +102,26 @@ TEST_F(HandedOver, WhatTheAgentOwnsIsCleanedCertifiedAndLeftReserved) {
   EXPECT_TRUE(told().clean);
   EXPECT_TRUE(told().offered);
   EXPECT_EQ(world.erases, 1U);
+}
+
+// The last survey saw it reserved; the agent has un-reserved it since.
+TEST_F(HandedOver, IsEnrolledOnOfferAndNotOpenedBeforeItIsReserved) {
+  start_with_agent();
+  tenancy();
+  world.placement.touch(world.provider().row.uuid);
+  look();
+  world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
+  world.faults.put_lost_not = 1;
+  bool opened = false;
+  world.drives->on_claim = [&opened](const PciAddress&) { opened = true; };
+  world.command("enrol", slot().address);
+  world.pass(kWhileMs);
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  ASSERT_EQ(reserved(), 0);
+  EXPECT_FALSE(opened);
+  world.faults.put_lost_not = 0;
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.erases, 2U);
 }
 
 TEST_F(HandedOver, ItSurvivesARestart) {

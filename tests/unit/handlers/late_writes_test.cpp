@@ -237,5 +237,41 @@ TEST_F(LateWrites, WhatIsHandedOverIsReadRightBefore) {
   EXPECT_EQ(world->record().stage, Stage::allocated);
 }
 
+// Somebody un-reserves it between the last look and the release, which is refused for that; what
+// reserves it again is still on its way when the release is read back.
+TEST_F(LateWrites, WhatIsReadBackAsReleasedIsNotReservedLater) {
+  begin(false);
+  world->conductor_options.watch_ms = 20'000;
+  restart();
+  world->pass(kMinuteMs);
+  world->tenancy_begins();
+  look();
+  world->tenancy_ends();
+  bool looked = false;
+  world->store.on_saved = [&, checks = world->store.on_saved](const Record& record,
+                                                              const JournalEntry& entry) {
+    checks(record, entry);
+    if (record.stage != Stage::looking || looked) return;
+    looked = true;
+    world->scheduler.outside(0, [this] { world->store.set_away(true); });
+  };
+  world->kick({0});
+  while (!looked) world->pass(10);
+  world->pass(1'000);
+  ASSERT_EQ(world->record().stage, Stage::looking) << "it cannot be told that it is releasing";
+  world->placement.listing_takes_ms = kMinuteMs;
+  world->faults.put_lost_late = 1;
+  world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
+  while (!late) world->pass(10);
+  world->store.set_away(false);
+  world->pass(15'000);
+  late();
+  world->placement.listing_takes_ms = 0;
+  world->pass(kHourMs);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_FALSE(world->record().held);
+  EXPECT_EQ(world->erases, 2U);
+}
+
 }  // namespace
 }  // namespace reclaim::sim
