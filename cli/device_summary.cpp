@@ -81,8 +81,8 @@ std::string what_to_do(const Record& record, const std::string& host) {
   if (record.waiting_for == kMaintenanceOver) return "nothing";
   if (record.held) return "nothing; to offer it again, un-reserve it in Placement";
   if (has_anothers_dirt(record)) {
-    return "decide whether the instance may keep it (docs/metrics.md, ReclaimDirtyAllocated); it is "
-           "cleaned when its tenancy has ended";
+    return "decide whether the instance may keep it (docs/metrics.md, ReclaimDirtyAllocated); it "
+           "is cleaned when its tenancy has ended";
   }
   if (state == DeviceState::allocated) return "nothing: it is cleaned when its tenancy has ended";
   if (record.waiting_for.starts_with(kPaused)) {

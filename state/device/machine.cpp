@@ -503,8 +503,8 @@ bool is_offered_dirty(std::string_view from, std::string_view trigger) {
 }
 
 bool is_given_dirty(std::string_view trigger, std::string_view detail) {
-  const bool is_given = trigger == to_string(Trigger::allocation_seen) ||
-                        trigger == to_string(Trigger::passed_on);
+  const bool is_given =
+      trigger == to_string(Trigger::allocation_seen) || trigger == to_string(Trigger::passed_on);
   return is_given && detail.find(kNotKnownToBeClean) != std::string_view::npos;
 }
 

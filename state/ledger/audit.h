@@ -17,7 +17,7 @@ enum class AuditEvent : std::uint8_t {
   tenancy_seen,        // an instance has it
   tenancy_ended,       // and does not any more
   quarantined,         // it is in error; `detail` says why
-  released_elsewhere,  // another hand dropped `reserved` while it was not clean
+  released_elsewhere,  // not by us: un-reserved while not clean, or when its tenant was gone
   reserved_again,      // it was on offer, and Reclaim reserved it
   enrolled,            // an operator accepted the drive that is there now
   maintenance,         // begun or ended by an operator; `detail` says which

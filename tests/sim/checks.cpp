@@ -394,8 +394,11 @@ void World::check_certificate(const std::string& json_text) {
     return;
   }
   // What is left to Cyborg's agent to un-reserve is released by being recorded so, whoever replaces
-  // that record.
-  const bool handed_over = certificates_handed_over_.contains(certificate->id);
+  // that record; a worker that died may have sent it.
+  const Record* stored = address ? store.stored(*address) : nullptr;
+  const bool handed_over =
+      certificates_handed_over_.contains(certificate->id) ||
+      (stored != nullptr && stored->handed_over && stored->certificate_id == certificate->id);
   if (verified == certificates_verified_ms_.end() || !address ||
       (!handed_over && placement.offered_ms(slot_at(*address).provider_name) < verified->second)) {
     fail("a certificate of a release that did not happen: " + certificate->id);

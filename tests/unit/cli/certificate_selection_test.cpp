@@ -425,7 +425,7 @@ TEST_F(Mirror, NoMirrorIsSaid) {
   config::Settings settings;
   CertificateOptions options = of_project();
   options.all_hosts = true;
-  EXPECT_EQ(run_certificate_list(settings, options, out_, err_), 1);
+  EXPECT_EQ(run_certificate_list(settings, options, out_, err_), 2);
   EXPECT_THAT(err_.str(), HasSubstr("name the mirror with --folder"));
   options.folder = state_path_ + "/nowhere";
   EXPECT_EQ(run_certificate_list(settings, options, out_, err_), 1);

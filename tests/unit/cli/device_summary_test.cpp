@@ -6,6 +6,7 @@
 
 #include "handlers/survey/admission.h"
 #include "handlers/survey/taken.h"
+#include "state/device/machine.h"
 
 namespace reclaim::cli {
 namespace {
@@ -96,6 +97,14 @@ TEST(DeviceSummary, OffersNoCleaningWhileATenantHasIt) {
   EXPECT_THAT(said(taken, "what to do"), StartsWith("remove the cause"));
   taken.tenancy_seen_at = taken.updated_at = kNow;
   EXPECT_THAT(said(taken, "what to do"), StartsWith("delete the instance")) << "no look since";
+}
+
+TEST(DeviceSummary, ATenantOfAnothersDirtIsForAnOperatorToDecide) {
+  Record given = record(Stage::allocated);
+  EXPECT_THAT(said(given, "what to do"), StartsWith("nothing"));
+  given.last_error = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  EXPECT_THAT(said(given, "what to do"), StartsWith("decide whether the instance may keep it"));
+  EXPECT_THAT(note_of(given), HasSubstr("although Y had it"));
 }
 
 TEST(DeviceSummary, TheEndOfAMaintenanceIsNoHold) {

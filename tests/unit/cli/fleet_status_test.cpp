@@ -208,8 +208,9 @@ TEST(FleetStatus, ATenantOfWhatIsNotKnownToBeCleanNeedsAttention) {
   EXPECT_TRUE(look({one}).healthy());
   one.records[0].last_error = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
   EXPECT_FALSE(look({one}).healthy());
-  EXPECT_THAT(render(look({one}), 0),
-              HasSubstr("c1 0000:c1:00.0 for 1h0m: bound by X although Y had it: a tenant has got"));
+  EXPECT_THAT(
+      render(look({one}), 0),
+      HasSubstr("c1 0000:c1:00.0 for 1h0m: bound by X although Y had it: a tenant has got"));
 }
 
 // Which it is no more: the worker reserved it again at once.

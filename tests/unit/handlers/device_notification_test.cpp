@@ -1,4 +1,5 @@
 // What the bus is told of a device's life, event by event, against tests/data/notifications.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +65,9 @@ std::vector<std::string> events(const JournalEntry& told, const Record& record =
   return out;
 }
 
+const std::string kPassedOn =
+    fmt::format("bound by consumer X although Y had it: {}; it is reserved", kNotKnownToBeClean);
+
 struct Life {
   Record record;
   JournalEntry entry;
@@ -83,7 +87,7 @@ std::vector<Life> one_of_each() {
   record.verified_at = WallMs{};
   lives.push_back({record, entry(Stage::error, Trigger::reserved_dropped, Stage::error)});
   lives.push_back({record, entry(Stage::allocated, Trigger::passed_on, Stage::allocated)});
-  lives.back().entry.detail = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  lives.back().entry.detail = kPassedOn;
   Record released = device();
   Certificate certificate;
   certificate.instance = released.instance;
@@ -153,6 +157,8 @@ TEST(DeviceNotification, WhoeverOffersADirtyDeviceIsTold) {
               ElementsAre("device.offered_dirty"));
   EXPECT_THAT(events(entry(Stage::allocated, Trigger::reserved_dropped, Stage::allocated)),
               ElementsAre("device.offered_dirty"));
+  EXPECT_THAT(events(entry(Stage::allocated, Trigger::allocation_gone, Stage::pending_cleaning)),
+              ElementsAre("device.offered_dirty"));
   EXPECT_THAT(events(entry(Stage::available, Trigger::reserved_dropped, Stage::pending_cleaning)),
               IsEmpty());
 }
@@ -160,7 +166,7 @@ TEST(DeviceNotification, WhoeverOffersADirtyDeviceIsTold) {
 TEST(DeviceNotification, ATenantOfWhatIsNotKnownToBeCleanIsTold) {
   JournalEntry told = entry(Stage::allocated, Trigger::passed_on, Stage::allocated);
   EXPECT_THAT(events(told), IsEmpty());
-  told.detail = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  told.detail = kPassedOn;
   EXPECT_THAT(events(told), ElementsAre("device.allocated_dirty"));
 }
 

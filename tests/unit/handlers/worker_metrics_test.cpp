@@ -107,6 +107,8 @@ TEST_F(WorkerMetricsTest, WhatIsAlarmingIsCountedFromZero) {
   moves(Stage::allocated, Trigger::passed_on, Stage::allocated, "",
         fmt::format("bound by consumer Y: {}", kNotKnownToBeClean));
   EXPECT_THAT(text_of(totals, {}), HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 2\n"));
+  moves(Stage::allocated, Trigger::allocation_gone, Stage::pending_cleaning);
+  EXPECT_THAT(text_of(totals, {}), HasSubstr("reclaim_dirty_offered_total{host=\"c1\"} 4\n"));
 }
 
 TEST_F(WorkerMetricsTest, WearIsThatOfTheLastHealthStep) {
