@@ -185,3 +185,14 @@ unit_mutant(a_set_clock_makes_a_look_later conductor handlers/conductor/agent_re
 unit_mutant(orders_come_back conductor handlers/conductor/order_desk.cpp LaggingReplica.*
   "a replica that takes over brings an order back, and it ends an operator's maintenance"
   [[  return !is_new;]] [[  return false && is_new;]])
+unit_mutant(left_on_offer_is_untold handlers state/device/machine.cpp
+  DeviceNotification.WhoeverOffers*
+  "nobody hears of a drive that is on offer with what its tenant left"
+  [[         trigger == to_string(Trigger::allocation_gone);]] [[         false;]])
+unit_mutant(the_next_tenant_is_untold handlers state/device/machine.cpp
+  DeviceNotification.ATenantOfWhat*
+  "nobody hears that an instance has another's data"
+  [[ || trigger == to_string(Trigger::passed_on);
+  return is_given]]
+  [[;
+  return is_given]])
