@@ -133,8 +133,8 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   const Device& device = found->second;
   const Stage stage = device.record.stage;
   const bool asks = stage == Stage::available || (kind != OrderKind::clean && !is_busy(stage));
-  const bool lets_go = kind == OrderKind::disown || kind == OrderKind::retire;
-  const bool is_written = lets_go && device.saving && !is_busy(stage);
+  const bool means_one_stage = kind != OrderKind::clean || !order.steps.empty();
+  const bool is_written = means_one_stage && device.saving && !is_busy(stage);
   return (!assessor_.is_surveyed(address) && !device.quarantined && asks) || is_written;
 }
 
@@ -264,6 +264,7 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   if (const std::string why = why_outdated(device, order.issued_at); !why.empty()) {
     return done(why);
   }
+  if (device.saving) return done(std::string(kIsWritten));
   auto steps = decode_plan(order.steps);
   if (!steps) return done(steps.error().what);
   if (steps->empty() || steps->size() > kNamedStepsMax) {
@@ -350,6 +351,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
     refuse_enrolment(address, why);
     return done(why);
   }
+  if (device.saving) return done(std::string(kIsWritten));
   facts.serial = order.serial.empty() ? device.found.serial : order.serial;
   facts.hardware = device.found.hardware;
   facts.mac = "";

@@ -459,6 +459,11 @@ unit_mutant(a_cast_takes_named_steps_back conductor handlers/conductor/device_or
   NamedStepsOfCyborg.*
   "a drive is released without the step that its operator ordered, because Cyborg asked for it"
   [[  facts.by_cyborg = true;]] [[]])
+unit_mutant(accepted_steps_are_lost conductor handlers/conductor/device_orders.cpp
+  NamedSteps.AreRunWhere*
+  "an operator is told that his steps are accepted, and the drive is released without them"
+  [[kind != OrderKind::clean || !order.steps.empty();]]
+  [[kind == OrderKind::disown || kind == OrderKind::retire;]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
   [[        record.clean_start = CleanStart::automatic;

@@ -170,6 +170,34 @@ TEST_F(Dirty, ADirtyDriveOfADamagedRecordIsNotLeftOnOffer) {
   EXPECT_EQ(world->erases, 0U);
 }
 
+// About when its cleaning begins.
+TEST_F(Dirty, WhatIsToldToBeEnrolledIs) {
+  begin(1);
+  bool enrolled = false;
+  bool refused = false;
+  world->store.on_saved = [&, checks = world->store.on_saved](const Record& record,
+                                                              const JournalEntry& entry) {
+    checks(record, entry);
+    enrolled = enrolled || entry.trigger == "operator_enrol";
+  };
+  world->store.on_refused = [&, checks = world->store.on_refused](const Order& order) {
+    checks(order);
+    refused = true;
+  };
+  // 7 is a prime: the tries do not keep step with the worker's own timers.
+  for (std::int64_t behind_ms = 0; behind_ms < 300; behind_ms += 7) {
+    leave();
+    world->pass(behind_ms);
+    enrolled = refused = false;
+    world->command("enrol", world->slots[0].address);
+    world->pass(kHourMs);
+    EXPECT_EQ(enrolled, !refused) << behind_ms;
+    world->tenancy_begins();
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+}
+
 class Mended : public Dirty, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(Mended, RecordIsTakenUpAgain) {

@@ -288,6 +288,26 @@ TEST_F(NamedSteps, AManualDeviceIsStartedByThem) {
   EXPECT_EQ(world->releases, 1U);
 }
 
+// About when its cleaning begins: whoever is told that they were accepted sees them run.
+TEST_F(NamedSteps, AreRunWhereTheyWereAccepted) {
+  world->manual = true;
+  // 7 is a prime: the tries do not keep step with the worker's own timers.
+  for (std::int64_t behind_ms = 0; behind_ms < 300; behind_ms += 7) {
+    world->tenancy_begins();
+    world->kick({0});
+    world->pass(kMinuteMs);
+    world->tenancy_ends();
+    world->kick({0});
+    world->pass(kMinuteMs);
+    ASSERT_EQ(world->record().clean_start, CleanStart::awaited);
+    ran.clear();
+    world->command("clean", world->slots.at(0).address);
+    world->pass(behind_ms);
+    const bool is_accepted = order(kReflash).empty();
+    EXPECT_EQ(ran.size(), is_accepted ? 2U : 1U) << behind_ms;
+  }
+}
+
 // -------------------------------------------------------------------------------------------------
 // Refused.
 
