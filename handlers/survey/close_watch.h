@@ -5,9 +5,10 @@
 // Whoever writes a provider moves its generation: one request an interval lists those of the host,
 // and only one that moved is read: whole, for whoever got the device may have reserved it again.
 // That of a provider which may be made again with its UUID and its generation is read in each
-// interval. The requests are spread over the interval, never more than one at a time; one more
-// where a provider is gone, to look for another of that name. While Placement does not answer it is
-// asked less and less often.
+// interval. The looks are spread over the interval, one at a time. A look is one request; where the
+// provider moved it is two, one after the other: its inventories and its allocations. One more is
+// made where a provider is gone, to look for another of that name. While Placement does not answer
+// it is asked less and less often.
 //
 // Thread: the loop's. Owns its timer.
 #pragma once
