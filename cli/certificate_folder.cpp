@@ -137,8 +137,8 @@ std::string hosts_of(const std::vector<ChainPlace>& places) {
   std::string names;
   for (const ChainPlace& place : places) names += (names.empty() ? "" : ", ") + place.host;
   return fmt::format(
-      "of the chains of {} {}: {}; what a host did that has no folder in the mirror is not here",
-      places.size(), places.size() == 1 ? "host" : "hosts", names);
+      "of the chains of {}: {}; what a host did that has no folder in the mirror is not here",
+      counted(places.size(), "host"), names);
 }
 
 Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,

@@ -171,10 +171,9 @@ int run_certificate_revoke(const config::Settings& settings, const RevokeOptions
   } else {
     const auto& [entries, certificates] = known->second;
     out << fmt::format(
-        "key {} signed entries from {} to {}; from entry {} on, {} of them ({} certificate{}) will "
-        "be refused\n",
+        "key {} signed entries from {} to {}; from entry {} on, {} of them ({}) will be refused\n",
         *key, entries.front(), entries.back(), *from, count_from(entries, *from),
-        count_from(certificates, *from), count_from(certificates, *from) == 1 ? "" : "s");
+        counted(count_from(certificates, *from), "certificate"));
   }
   const std::string question =
       fmt::format("Revoke it from entry {} on? It cannot be undone.", *from);

@@ -31,11 +31,6 @@ std::string section(std::string_view name, const std::string& body, bool breaks 
                      html_text(name), body);
 }
 
-// "1 device", "2 devices".
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // "2026-11-25 21:00", UTC.
 std::string minute_text(WallMs at) {
   std::string text = to_iso8601(at).substr(0, kMinuteChars);
@@ -102,11 +97,9 @@ std::string head(const PeriodReport& report) {
       "<p><b>{}</b> of {}, {} in all. {}. {}.</p>\n", counted(report.erasures, "erasure"),
       counted(static_cast<std::size_t>(erased), "device"), html_text(size_text(report.bytes)),
       report.quarantines == 0 ? "No quarantine" : counted(report.quarantines, "quarantine"),
-      report.unerased == 0
-          ? std::string("No tenancy that another one followed without an erasure")
-          : fmt::format(
-                "<b>{} that another one followed without an erasure</b>",
-                report.unerased == 1 ? "1 tenancy" : fmt::format("{} tenancies", report.unerased)));
+      report.unerased == 0 ? std::string("No tenancy that another one followed without an erasure")
+                           : fmt::format("<b>{} that another one followed without an erasure</b>",
+                                         counted(report.unerased, "tenancy", "tenancies")));
   for (const std::string& said : remarks(report.left_out)) {
     out += fmt::format("<p>{}.</p>\n", html_text(said));
   }

@@ -76,8 +76,8 @@ class Fleet final {
     } else if (broken_) {
       all.verdict = ChainState::Verdict::broken;
     }
-    all.text = fmt::format("{} of {} chains are whole and signed, each by its own host{}",
-                           verified_, count_, missing_);
+    all.text = fmt::format("{} of {} whole and signed, each by its own host{}", verified_,
+                           counted(count_, "chain is", "chains are"), missing_);
     // The chains that are not verified come first: a page shows some lines only.
     all.problems = std::move(others_);
     all.problems.insert(all.problems.end(), good_.begin(), good_.end());

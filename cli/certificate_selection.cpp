@@ -48,10 +48,6 @@ bool same_id(std::string_view a, std::string_view b) {
   return plain_id(a) == plain_id(b);
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 }  // namespace
 
 Result<Period> parse_period(const std::string& from, const std::string& to) {
@@ -92,9 +88,17 @@ Result<Selection> selection_of(const CertificateOptions& options) {
 
 bool selects(const Selection& selection, const std::string& host, const Certificate& certificate,
              LeftOut& left_out) {
-  if (!selection.period.has(certificate.ended_at())) return false;
-  if (!selection.host.empty() && selection.host != host) return false;
-  if (selection.of_tenant(certificate.project, certificate.instance)) return true;
+  const bool of_host = selection.host.empty() || selection.host == host;
+  const bool of_tenant = selection.of_tenant(certificate.project, certificate.instance);
+  left_out.has_host |= of_host;
+  left_out.has_project |= same_id(selection.project, certificate.project);
+  left_out.has_instance |= same_id(selection.instance, certificate.instance);
+  if (!selection.period.has(certificate.ended_at())) {
+    left_out.other_times += of_host && of_tenant ? 1 : 0;
+    return false;
+  }
+  if (!of_host) return false;
+  if (of_tenant) return true;
   const auto& heard = certificate.heard;
   if (!selection.instance.empty() && certificate.instance.empty() &&
       std::any_of(heard.begin(), heard.end(),
@@ -134,24 +138,33 @@ void say_selected(const CertificateOptions& options, bool found_none, const Left
                   std::ostream& err) {
   for (const std::string& said : remarks(left_out)) err << said << '\n';
   if (!found_none) return;
-  if (options.host.empty() && options.project.empty() && options.instance.empty()) {
-    const bool period = !options.from.empty() || !options.to.empty();
-    err << (period ? "no erasure here is of that time\n" : "there is no certificate here yet\n");
+  if (left_out.other_times > 0) {
+    err << fmt::format("nothing in the period{}{}: {} of another time\n",
+                       options.from.empty() ? "" : " from " + options.from,
+                       options.to.empty() ? "" : " to " + options.to,
+                       counted(left_out.other_times, "erasure is", "erasures are"));
+    return;
   }
-  if (!options.host.empty()) {
-    err << fmt::format("no erasure here is of the host '{}'{}\n", printable_excerpt(options.host),
-                       options.all_hosts ? "" : ": --all-hosts reads those of others");
+  std::string lacks;
+  if (!options.host.empty() && !left_out.has_host) {
+    lacks += fmt::format("no erasure here is of the host '{}'{}\n", printable_excerpt(options.host),
+                         options.all_hosts ? "" : ": --all-hosts reads those of others");
   }
-  if (!options.project.empty()) {
-    err << fmt::format(
+  if (!options.project.empty() && !left_out.has_project) {
+    lacks += fmt::format(
         "no erasure here is of the project '{}': certificates have a project's id, which "
         "`openstack project show NAME -f value -c id` prints\n",
         printable_excerpt(options.project));
   }
-  if (!options.instance.empty()) {
-    err << fmt::format("no erasure here is of the instance '{}': certificates have its UUID\n",
-                       printable_excerpt(options.instance));
+  if (!options.instance.empty() && !left_out.has_instance) {
+    lacks += fmt::format("no erasure here is of the instance '{}': certificates have its UUID\n",
+                         printable_excerpt(options.instance));
   }
+  if (lacks.empty()) {
+    lacks = left_out.has_host ? "no erasure here has all that was asked for\n"
+                              : "there is no certificate here yet\n";
+  }
+  err << lacks;
 }
 
 }  // namespace reclaim::cli

@@ -42,18 +42,23 @@ struct Selection {
 [[nodiscard]] Result<Selection> selection_of(const CertificateOptions& options);
 
 // Counts what is of the period and the host, and may be the tenant's. Erasures are not shown as
-// his.
+// his. Of each that was asked for, it also knows whether any erasure has it at all, so that an
+// empty list can say what it lacks.
 struct LeftOut {
   std::size_t no_project = 0;  // they name no project, and one was asked for
   std::size_t heard = 0;       // of a tenancy that nobody saw; the instance is among those heard of
   std::size_t unerased = 0;    // tenancies without an erasure of which nothing tells whose: shown
+  std::size_t other_times = 0;  // erasures that are meant but for the period
+  bool has_host = false;
+  bool has_project = false;
+  bool has_instance = false;
 };
 // True if the certificate is meant; one that is not, but may be the tenant's, is counted.
 [[nodiscard]] bool selects(const Selection& selection, const std::string& host,
                            const Certificate& certificate, LeftOut& left_out);
 // A sentence for each kind of them.
 [[nodiscard]] std::vector<std::string> remarks(const LeftOut& left_out);
-// Writes the remarks to a command's `err`, and where nothing was found, that an id is needed.
+// Writes the remarks to a command's `err`, and where nothing was found, why.
 void say_selected(const CertificateOptions& options, bool found_none, const LeftOut& left_out,
                   std::ostream& err);
 

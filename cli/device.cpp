@@ -324,8 +324,8 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   // A named device that is left out is a failure; one that a state chose is not.
   bool well = !by_name || records.size() == chosen->size();
   if (options.choice.devices.size() != 1 || options.ask || options.dry_run) {
-    out << fmt::format("{}: {} of {} devices\n", to_string(options.order), records.size(),
-                       chosen->size());
+    out << fmt::format("{}: {} of {}\n", to_string(options.order), records.size(),
+                       counted(chosen->size(), "device"));
     show(*chosen, options, out);
     if (options.dry_run || records.empty()) return well ? 0 : 1;
     if (const Status meant = confirm("Go on?", options.yes, out); !meant) {

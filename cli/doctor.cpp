@@ -30,8 +30,9 @@ void check_configuration(Session& session, Chart& chart) {
     chart.warning("configuration", "no [nvme] device_spec: no drive is ever touched",
                   "name the drives, as Nova's [pci] device_spec does");
   } else {
-    chart.ok("configuration", fmt::format("host {}, {} device_spec entries", settings.host,
-                                          settings.device_specs.size()));
+    chart.ok("configuration", fmt::format("host {}, {}", settings.host,
+                                          counted(settings.device_specs.size(), "device_spec entry",
+                                                  "device_spec entries")));
   }
   if (settings.conductor.observes()) {
     chart.warning("mode", "observe: no drive and nothing in Placement is written",
@@ -169,7 +170,8 @@ void check_libvirt(Session& session, Chart& chart) {
     const auto domains = std::count_if(files->begin(), files->end(), [](const std::string& file) {
       return file.ends_with(".xml");
     });
-    chart.ok("libvirt", fmt::format("{}: {} domains", folder, domains));
+    chart.ok("libvirt",
+             fmt::format("{}: {}", folder, counted(static_cast<std::size_t>(domains), "domain")));
   }
   if (folders.empty()) {
     chart.warning("libvirt", "libvirt_dirs = none: guests of this host are not looked for",
@@ -207,13 +209,13 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
     }
   }
   if (ours == 0) {
-    chart.warning(
-        "drives",
-        fmt::format("{} NVMe functions on the host, none matches a device_spec", found->size()),
-        "compare `lspci -nn` with [nvme] device_spec");
+    chart.warning("drives",
+                  fmt::format("{} on the host, none matches a device_spec",
+                              counted(found->size(), "NVMe function")),
+                  "compare `lspci -nn` with [nvme] device_spec");
   } else {
-    chart.ok("drives",
-             fmt::format("{} NVMe functions on the host, {} of them ours", found->size(), ours));
+    chart.ok("drives", fmt::format("{} on the host, {} of them ours",
+                                   counted(found->size(), "NVMe function"), ours));
   }
   check_claimants(session.settings(), chart);
   check_cleaning_time(session.settings(), *found, chart);
@@ -341,8 +343,9 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
     of_cyborg += row.owner_cyborg ? 1U : 0U;
   }
   const std::string detail =
-      fmt::format("{} (microversion {}): provider {} with {} one-time-use devices, {} of Cyborg's",
-                  facts->endpoint, facts->microversion, tree->root_name, one_time_use, of_cyborg);
+      fmt::format("{} (microversion {}): provider {} with {}, {} of Cyborg's", facts->endpoint,
+                  facts->microversion, tree->root_name,
+                  counted(one_time_use, "one-time-use device"), of_cyborg);
   const bool registers = session.settings().conductor.registers();
   if (one_time_use == 0 && of_cyborg == 0 && !registers) {
     chart.warning(

@@ -51,18 +51,19 @@ void judge_cluster(const std::vector<Result<SlotMap>>& told, Chart& chart) {
   if (maps.empty()) return;  // told by check_redis()
   const std::vector<SlotMaster>& masters = maps.front().masters();
   if (const std::size_t uncovered = maps.front().uncovered(); uncovered > 0) {
-    return chart.error(
-        kCheck,
-        fmt::format("{} masters; {} of {} slots have none", masters.size(), uncovered, kSlotCount),
-        "`redis-cli --cluster fix HOST:PORT`");
+    return chart.error(kCheck,
+                       fmt::format("{}; {} of {} slots have none",
+                                   counted(masters.size(), "master"), uncovered, kSlotCount),
+                       "`redis-cli --cluster fix HOST:PORT`");
   }
   if (std::adjacent_find(maps.begin(), maps.end(), std::not_equal_to<>()) != maps.end()) {
     return chart.warning(
         kCheck, "its nodes do not agree who has which slot and replica",
         fmt::format("wait for a failover or a resharding to end; else {}", kSeeTool));
   }
-  const std::string found = fmt::format("{} masters have all {} slots; {}", masters.size(),
-                                        kSlotCount, replicas_text(masters));
+  const std::string found =
+      fmt::format("{} all {} slots; {}", counted(masters.size(), "master has", "masters have"),
+                  kSlotCount, replicas_text(masters));
   if (!failed.empty()) {
     return chart.warning(kCheck,
                          fmt::format("{}; of [redis] url, {} of {} do not answer: {}", found,

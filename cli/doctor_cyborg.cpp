@@ -66,10 +66,9 @@ void check_cyborg(Session& session, Chart& chart) {
   if (!view) {
     return chart.error(kCheck, view.error().what, "the service user of [cyborg] needs role admin");
   }
-  chart.ok(kCheck, fmt::format("{} (microversion {}): {} devices and {} accelerator requests of "
-                               "host {}",
-                               facts->endpoint, facts->microversion, count_devices(*view),
-                               view->arqs.size(), settings.host));
+  chart.ok(kCheck, fmt::format("{} (microversion {}): {} and {} of host {}", facts->endpoint,
+                               facts->microversion, counted(count_devices(*view), "device"),
+                               counted(view->arqs.size(), "accelerator request"), settings.host));
   CyborgReadings readings{*view, read_providers(session, *view), {}};
   const auto again = read();
   if (!again) return;
@@ -98,14 +97,14 @@ void check_cyborg_is_heard(const config::Settings& settings,
   std::string how = listens ? "notifications" : "";
   if (!settings.logins.cyborg.empty()) how += how.empty() ? "its REST API" : " and its REST API";
   if (!how.empty()) {
-    return chart.ok("cyborg flow",
-                    fmt::format("{} drives of Cyborg's; bindings are known by {}", of_cyborg, how));
+    return chart.ok("cyborg flow", fmt::format("{} of Cyborg's; bindings are known by {}",
+                                               counted(of_cyborg, "drive"), how));
   }
   chart.warning(
       "cyborg flow",
-      fmt::format("{} drives of Cyborg's, and neither its notifications are heard nor its REST "
-                  "API is asked: a binding is seen by Nova's events, or else within {} s",
-                  of_cyborg, settings.conductor.survey_interval_ms / kMsPerS),
+      fmt::format("{} of Cyborg's, and neither its notifications are heard nor its REST API is "
+                  "asked: a binding is seen by Nova's events, or else within {} s",
+                  counted(of_cyborg, "drive"), settings.conductor.survey_interval_ms / kMsPerS),
       fmt::format("add '{}' to [listener] exchanges, or set [cyborg] enabled = true and "
                   "auth_section = placement",
                   settings.rpc.exchange));

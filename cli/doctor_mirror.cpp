@@ -18,8 +18,8 @@ void tell(const std::vector<std::string>& owed, const std::string& where, Chart&
   if (owed.empty()) return chart.ok(std::string(kCheck), where + " has every entry of the chain");
   chart.warning(
       std::string(kCheck),
-      fmt::format("{} {} not there yet: {}; the oldest is {}", owed.size(),
-                  owed.size() == 1 ? "entry is" : "entries are", where, owed.front()),
+      fmt::format("{} not there yet: {}; the oldest is {}",
+                  counted(owed.size(), "entry is", "entries are"), where, owed.front()),
       "the worker's log says why (\"entries of the chain are not mirrored\"); it tries again by "
       "itself, and at its start at once");
 }

@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kCheck = "queues";
 
 std::string text_of(const BusQueue& queue) {
-  return fmt::format("{} ({} messages, {} consumers)", queue.name, queue.messages, queue.consumers);
+  return fmt::format("{} ({}, {})", queue.name, counted(queue.messages, "message"),
+                     counted(queue.consumers, "consumer"));
 }
 
 }  // namespace

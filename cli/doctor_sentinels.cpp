@@ -48,7 +48,8 @@ void check_sentinels(Session& session, Chart& chart) {
                     fmt::join(failed, "; ")),
         "start them, or correct [redis] url; without a majority of them nobody replaces a master");
   }
-  chart.ok(kCheck, fmt::format("all {} say that {} is the master of '{}'", redis.sentinels.size(),
+  chart.ok(kCheck, fmt::format("{} that {} is the master of '{}'",
+                               counted(redis.sentinels.size(), "sentinel says", "sentinels say"),
                                *masters.begin(), redis.sentinel_service));
 }
 

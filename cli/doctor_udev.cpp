@@ -48,7 +48,7 @@ void check_udev_rules(const config::Settings& settings, const std::vector<nvme::
   if (!missing.empty()) {
     return chart.warning("udev rules", fmt::format("{} does not list {}", path, missing), kWhy);
   }
-  chart.ok("udev rules", fmt::format("{} lists all {} of our drives", path, ours));
+  chart.ok("udev rules", fmt::format("{} lists every drive of ours: {}", path, ours));
 }
 
 }  // namespace reclaim::cli

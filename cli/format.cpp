@@ -373,6 +373,11 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  if (count != 1 && many.empty()) return fmt::format("{} {}s", count, one);
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 std::string age_text(std::int64_t seconds) {
   const std::int64_t s = std::max<std::int64_t>(seconds, 0);
   if (s < 60) return fmt::format("{}s", s);

@@ -65,6 +65,11 @@ using Fields = std::vector<std::pair<std::string, Cell>>;
 [[nodiscard]] Result<std::string> format_list(const Table& table, const View& view);
 [[nodiscard]] Result<std::string> format_show(const Fields& fields, const View& view);
 
+// A count with its word: "1 device", "2 devices". `many`: of which more there are; empty: an s
+// more.
+[[nodiscard]] std::string counted(std::size_t count, std::string_view one,
+                                  std::string_view many = {});
+
 // A duration in its two largest units: "42s", "5m10s", "3h2m", "12d4h". Less than 0, as where
 // clocks differ: "0s".
 [[nodiscard]] std::string age_text(std::int64_t seconds);

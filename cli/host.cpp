@@ -89,9 +89,11 @@ int run_host_drain(Session& session, const HostDrainOptions& options, std::ostre
   out << fmt::format("host {} is drained: no device is on offer, and nothing is cleaned{}\n",
                      options.host,
                      taken == 0 ? ""
-                                : fmt::format("; {} devices are still allocated: move or delete "
-                                              "their instances",
-                                              taken));
+                                : "; " + counted(static_cast<std::size_t>(taken),
+                                                 "device is still allocated: move or delete its "
+                                                 "instance",
+                                                 "devices are still allocated: move or delete "
+                                                 "their instances"));
   return 0;
 }
 
@@ -105,10 +107,13 @@ int run_host_delete(Session& session, const HostDeleteOptions& options, std::ost
     return record.cleanable() && record.stage != Stage::available;
   });
   out << fmt::format(
-      "host {}: its {} records go out of Redis; what is reserved in Placement stays so, and so do "
-      "ledger and certificates on the host\n",
-      options.host, records->size());
-  if (dirty > 0) out << fmt::format("{} of its devices are not clean\n", dirty);
+      "host {}: {} out of Redis; what is reserved in Placement stays so, and so do ledger and "
+      "certificates on the host\n",
+      options.host, counted(records->size(), "record goes", "records go"));
+  if (dirty > 0) {
+    out << fmt::format("{} not clean\n", counted(static_cast<std::size_t>(dirty), "device of it is",
+                                                 "devices of it are"));
+  }
   if (const Status meant = confirm("Delete?", options.yes, out); !meant) {
     return complain(err, meant.error());
   }

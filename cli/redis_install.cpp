@@ -21,8 +21,8 @@ int run_redis_install(Session& session, const RedisInstallOptions&, std::ostream
   const auto servers =
       session.wait<std::size_t>([&](auto done) { (*store)->install(std::move(done)); });
   if (!servers) return complain(err, with_login_remedy(servers.error()));
-  out << fmt::format("the functions of Reclaim {} are loaded on {} server{} (library {})\n",
-                     kVersion, *servers, *servers == 1 ? "" : "s", RedisLibrary::ours().name());
+  out << fmt::format("the functions of Reclaim {} are loaded on {} (library {})\n", kVersion,
+                     counted(*servers, "server"), RedisLibrary::ours().name());
   return 0;
 }
 

@@ -96,8 +96,8 @@ Result<std::string> check_broker(const config::Settings& settings) {
   const Status bus =
       check_bus(options, "([listener] exchanges); its service makes it when it starts");
   if (!bus) return bus.error();
-  std::string found = fmt::format("{} hosts logged in to, vhost '{}', exchanges there",
-                                  options.hosts.size(), options.vhost);
+  std::string found =
+      fmt::format("logged in to each host, vhost '{}', exchanges there", options.vhost);
   if (settings.notify.driver != NotificationDriver::noop) {
     auto told = check_notifications(notifier_options(settings));
     if (!told) return told.error().wrap("[notifications]");

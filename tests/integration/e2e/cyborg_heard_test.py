@@ -131,7 +131,7 @@ class CyborgsApi(CyborgEndToEnd):
         lines = {row["Check"]: row for row in json.loads(out)}
         self.assertEqual(lines["cyborg bindings"]["Result"], "warning", out)
         self.assertIn(arq, lines["cyborg bindings"]["Detail"])
-        self.assertIn("1 devices and 1 accelerator requests", lines["cyborg"]["Detail"])
+        self.assertIn("1 device and 1 accelerator request of", lines["cyborg"]["Detail"])
         self.api.do("unbind", arq=arq)
         self.assert_released(made)
 

@@ -191,7 +191,7 @@ class MainJob(EndToEnd):
         rows = json.loads(made.worker.command("doctor", "-f", "json")[1])
         told, = [row for row in rows if row["Check"] == "queues"]
         self.assertEqual(told["Result"], "warning", told)
-        self.assertIn("nobody reads notifications.error (1 messages, 0 consumers):", told["Detail"])
+        self.assertIn("nobody reads notifications.error (1 message, 0 consumers):", told["Detail"])
         self.assertIn("rabbitmqctl set_policy", told["Remedy"])
         made.free()
 

@@ -120,7 +120,7 @@ class Startup(EndToEnd):
         made.worker.write_config(more=more % port)
         code, row = self.cyborg_row(made)
         self.assertEqual(row["Result"], "ok", row)
-        self.assertIn("(microversion 2.3): 1 devices and 0 accelerator requests", row["Detail"])
+        self.assertIn("(microversion 2.3): 1 device and 0 accelerator requests", row["Detail"])
 
     def cyborg_row(self, made):
         code, out, err = made.worker.command("doctor", "-f", "json")

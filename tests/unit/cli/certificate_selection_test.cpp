@@ -103,6 +103,43 @@ TEST(Selection, WhatNamesNoProjectIsCountedAndWhatWasOnlyHeardOfIsNotShown) {
   EXPECT_THAT(remarks(left_out), ::testing::Contains(HasSubstr("only heard of: that proves")));
 }
 
+TEST(Selection, WhatFindsNothingSaysWhatItLacks) {
+  Certificate other = erased(kOther, "2026-10-06T00:00:00Z");
+  other.instance = "b22b5487-696b-4d4e-a487-6b9ec9d7e458";
+  const auto said = [&](const CertificateOptions& options, bool empty = false) {
+    LeftOut left_out;
+    for (const Certificate& each : {erased(kProject, "2026-10-05T00:00:00Z"), other}) {
+      if (empty) continue;
+      EXPECT_FALSE(selects(*selection_of(options), "c1", each, left_out));
+    }
+    std::ostringstream err;
+    say_selected(options, true, left_out, err);
+    return err.str();
+  };
+  CertificateOptions options;
+  options.from = "2026-11-01";
+  EXPECT_EQ(said(options),
+            "nothing in the period from 2026-11-01: 2 erasures are of another time\n");
+  EXPECT_EQ(said(options, true), "there is no certificate here yet\n");
+  options.project = kProject;
+  options.to = "2026-11-30";
+  EXPECT_EQ(said(options),
+            "nothing in the period from 2026-11-01 to 2026-11-30: 1 erasure is of another time\n");
+  options.project = "web-shop";
+  EXPECT_THAT(said(options), AllOf(HasSubstr("is of the project 'web-shop'"),
+                                   HasSubstr("openstack project show"), Not(HasSubstr("period"))));
+  options = {};
+  options.project = kOther;
+  options.instance = kInstance;
+  EXPECT_EQ(said(options), "no erasure here has all that was asked for\n");
+  options.host = "c9";
+  EXPECT_THAT(said(options), AllOf(HasSubstr("is of the host 'c9'"), Not(HasSubstr("project"))));
+  options.host.clear();
+  options.instance = "c33c5487-696b-4d4e-a487-6b9ec9d7e458";
+  EXPECT_THAT(said(options),
+              AllOf(HasSubstr("is of the instance 'c33c"), Not(HasSubstr("project"))));
+}
+
 // Two hosts, each with its key; the mirror has a folder of each.
 class Mirror : public proof::ProofTest {
  protected:
@@ -211,10 +248,11 @@ TEST_F(Mirror, AnEmptyListSaysWhyAndIsNoLine) {
   options.from = options.to = "2020-01-01";
   ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
   EXPECT_EQ(out_.str(), "");
-  EXPECT_THAT(err_.str(), HasSubstr("no erasure here is of that time\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("nothing in the period from 2020-01-01 to 2020-01-01: 5 "
+                                    "erasures are of another time\n"));
   options.host = "compute-2";
   ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
-  EXPECT_THAT(err_.str(), HasSubstr("no erasure here is of the host 'compute-2'\n"));
+  EXPECT_THAT(err_.str(), HasSubstr(": 3 erasures are of another time\n"));
   ASSERT_EQ(run(&run_audit_list, options, Format::table), 0);
   EXPECT_EQ(err_.str(), "nothing has happened here yet\n");
 }

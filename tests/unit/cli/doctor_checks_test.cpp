@@ -154,7 +154,7 @@ TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
   EXPECT_THAT(look("ENV{.RECLAIM_ADDRESS}==\"*0000:c2:00.0*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
               ElementsAre(HasSubstr("does not list 0000:c1:00.0")));
   EXPECT_THAT(look("ENV{.RECLAIM_IDS}==\"*0x144d:0xa80a*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
-              ElementsAre(HasSubstr("lists all 1 of our drives")));
+              ElementsAre(HasSubstr("lists every drive of ours: 1")));
 }
 
 TEST(DoctorContainer, SaysWhatOfTheHostIsKeptFromIt) {
@@ -422,13 +422,12 @@ TEST(DoctorCyborg, WarnsOfDrivesOfCyborgsThatNobodyIsHeardOf) {
     check_cyborg_is_heard(settings_of("[nvme]\ndevice_spec = {}\n" + rest), {row}, drives, chart);
     return lines(chart);
   };
-  EXPECT_THAT(
-      heard("[reclaim]\nsurvey_interval_s = 45\n", {drive(1)}),
-      ElementsAre("cyborg flow warning: 1 drives of Cyborg's, and neither its notifications "
-                  "are heard nor its REST API is asked: a binding is seen by Nova's "
-                  "events, or else within 45 s"));
+  EXPECT_THAT(heard("[reclaim]\nsurvey_interval_s = 45\n", {drive(1)}),
+              ElementsAre("cyborg flow warning: 1 drive of Cyborg's, and neither its notifications "
+                          "are heard nor its REST API is asked: a binding is seen by Nova's "
+                          "events, or else within 45 s"));
   EXPECT_THAT(heard("[listener]\nexchanges = nova,cyborg\n", {drive(1)}),
-              ElementsAre(HasSubstr("cyborg flow ok: 1 drives of Cyborg's; bindings are known by "
+              ElementsAre(HasSubstr("cyborg flow ok: 1 drive of Cyborg's; bindings are known by "
                                     "notifications")));
   EXPECT_THAT(heard("", {}), IsEmpty());
   row.owner_cyborg = false;

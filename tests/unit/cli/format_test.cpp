@@ -184,6 +184,14 @@ TEST(Format, StatesAreColouredWhereItIsAskedForAndKeepTheirPlace) {
   EXPECT_EQ(*format_list(table, view), "\"State\"\n\"error\"\n\"idle\"\n");
 }
 
+TEST(Format, OneIsCountedAsOne) {
+  EXPECT_EQ(counted(0, "device"), "0 devices");
+  EXPECT_EQ(counted(1, "device"), "1 device");
+  EXPECT_EQ(counted(2, "device"), "2 devices");
+  EXPECT_EQ(counted(1, "entry is", "entries are"), "1 entry is");
+  EXPECT_EQ(counted(2, "entry is", "entries are"), "2 entries are");
+}
+
 TEST(Format, AgesHaveTwoUnits) {
   EXPECT_EQ(age_text(-5), "0s");
   EXPECT_EQ(age_text(59), "59s");
