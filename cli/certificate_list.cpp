@@ -53,7 +53,10 @@ Table certificate_table(bool with_host) {
               {},
               {"User", "Instance Source", "Released At", "Class", "Project", "Model", "Method",
                "Instance", "Not Returned", "Serial"}};
-  if (with_host) table.columns.insert(table.columns.begin(), "Host");
+  if (with_host) {
+    table.columns.insert(table.columns.begin(), "Host");
+    table.spare.insert(table.spare.end(), {"Sequence", "Address"});
+  }
   return table;
 }
 

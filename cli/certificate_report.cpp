@@ -104,9 +104,8 @@ class Summing final {
     report_.chain = std::move(chain);
     report_.erasures_shown = certificate_table(true);
     report_.erasures_shown.columns.emplace_back("Chain");
-    for (const char* name : {"Sequence", "Chain"}) {
-      report_.erasures_shown.spare.emplace_back(name);
-    }
+    auto& spare = report_.erasures_shown.spare;
+    spare.insert(spare.end() - 1, "Chain");  // before the address
     make_stretches();
   }
 

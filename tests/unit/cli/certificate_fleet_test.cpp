@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "cli/certificate_list.h"
 #include "state/ledger/audit.h"
 #include "tests/unit/state/proof_fixture.h"
@@ -30,6 +32,30 @@ TEST_F(FleetCertificates, ARowHasItsHostFirst) {
   EXPECT_EQ(cells.at(0), Cell("compute-1"));
   EXPECT_EQ(cells.at(1), Cell(std::int64_t{2}));
   EXPECT_EQ(cells.at(5), Cell("S2"));
+}
+
+TEST_F(FleetCertificates, ItFitsATerminalOf80ColumnsWhateverItsHostIsCalled) {
+  Certificate it = *decode_certificate(certificate_text(1));
+  it.serial = "S6BUNE0RA00017ABCDEF";
+  it.model = "SAMSUNG MZQL23T8HCLS-00A07";
+  ASSERT_EQ(it.id.size(), 36U);
+  for (const auto& [host, lost] :
+       {std::pair{"compute-0017", "Serial, Sequence ("},
+        std::pair{"compute-0017.cloud.example", "Sequence, Address ("}}) {
+    Table table = certificate_table(true);
+    table.rows.push_back(certificate_row(true, host, 100'017, it));
+    View view;
+    view.width = 80;
+    const auto text = format_list(table, view);
+    ASSERT_TRUE(text.ok()) << text.error().what;
+    std::istringstream lines(*text);
+    std::string all;
+    for (std::string line; std::getline(lines, line); all += line + ' ') {
+      EXPECT_LE(display_width(line), 80U) << line;
+    }
+    EXPECT_THAT(all, HasSubstr(lost));
+    EXPECT_THAT(all, HasSubstr("show one with -c NAME)"));
+  }
 }
 
 TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
