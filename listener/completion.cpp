@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -29,17 +31,20 @@ _reclaim_devices() {
 }
 
 _reclaim() {
-  local current=${COMP_WORDS[COMP_CWORD]} command='' option='' word i host=()
+  local current=${COMP_WORDS[COMP_CWORD]} command='' option='' taken='' word i host=()
   local commands options valued positional
   COMPREPLY=()
   _reclaim_table ''
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     if [[ $word == '=' ]]; then
+      option=${option:-$taken}
       continue
-    elif [[ -n $option ]]; then
-      [[ $option != --host ]] || host=(--host "$word")
-      option=''
+    fi
+    taken=$option
+    option=''
+    if [[ -n $taken ]]; then
+      [[ $taken != --host ]] || host=(--host "$word")
     elif [[ " $valued " == *" $word "* ]]; then
       option=$word
     elif [[ " $commands " == *" $word "* ]]; then
@@ -47,7 +52,10 @@ _reclaim() {
       _reclaim_table "$command"
     fi
   done
-  [[ $current != '=' ]] || current=''
+  if [[ $current == '=' ]]; then
+    option=${option:-$taken}
+    current=''
+  fi
   local words="$commands $positional"
   if [[ -n $option ]]; then
     words=$(_reclaim_choices "$command" "$option")
@@ -96,9 +104,14 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-bool names_a_file(const CLI::Option& positional) {
-  const std::string name = positional.get_name();
-  return name.find("FILE") != std::string::npos || name.find("KEY") != std::string::npos;
+// As an argument, or as the value of an option. Other options take a word that is not known here.
+bool names_a_file(const CLI::Option& option) {
+  constexpr std::array<std::string_view, 7> kOptions = {
+      "--config-file", "--config-dir", "--service-config", "--folder",
+      "--public-key",  "--report",     "--steps"};
+  const std::string name = option.get_name();
+  return name.find("FILE") != std::string::npos || name.find("KEY") != std::string::npos ||
+         std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
 }
 
 bool names_a_device(const CLI::Option& positional) {
@@ -168,7 +181,9 @@ std::string bash_script(const CLI::App& app) {
     table += bash_row(app, command, words);
     for (const CLI::Option* option : options_of(app, command, false)) {
       const std::vector<std::string> known =
-          names_a_host(*option) ? std::vector<std::string>{"HOSTS"} : choices_of(*option);
+          names_a_host(*option)   ? std::vector<std::string>{"HOSTS"}
+          : names_a_file(*option) ? std::vector<std::string>{"FILES"}
+                                  : choices_of(*option);
       if (known.empty()) continue;
       for (const std::string& name : names_of(*option)) {
         choices += fmt::format("    '{} {}') echo '{}' ;;\n", words, name, with_blanks(known));
@@ -178,7 +193,7 @@ std::string bash_script(const CLI::App& app) {
   return fmt::format(
       "# Completion of reclaim for bash, made by `reclaim completion bash`.\n"
       "_reclaim_table() {{\n  case $1 in\n{}  esac\n}}\n\n"
-      "_reclaim_choices() {{\n  case \"$1 $2\" in\n{}    *) echo FILES ;;\n  esac\n}}\n{}",
+      "_reclaim_choices() {{\n  case \"$1 $2\" in\n{}  esac\n}}\n{}",
       table, choices, kBash);
 }
 
@@ -196,12 +211,12 @@ std::string zsh_text(std::string_view text, std::string_view escaped) {
   return out;
 }
 
-std::string zsh_value(const CLI::Option& option, bool file) {
+std::string zsh_value(const CLI::Option& option) {
   const std::vector<std::string> choices = choices_of(option);
   if (!choices.empty()) return fmt::format("({})", with_blanks(choices));
   if (names_a_device(option)) return "_reclaim_devices";
   if (names_a_host(option)) return "_reclaim_hosts";
-  return file ? "_files" : " ";
+  return names_a_file(option) ? "_files" : " ";
 }
 
 std::string zsh_arguments(const CLI::App& app, const CLI::App& command) {
@@ -213,13 +228,12 @@ std::string zsh_arguments(const CLI::App& app, const CLI::App& command) {
       const std::string_view joint = name.starts_with("--") ? "=" : "+";
       out += fmt::format(" \\\n    '*{}{}[{}]{}'", name, valued ? joint : "",
                          zsh_text(option->get_description(), "[]:\\"),
-                         valued ? ":value:" + zsh_value(*option, true) : "");
+                         valued ? ":value:" + zsh_value(*option) : "");
     }
   }
   for (const CLI::Option* option : options_of(app, command, true)) {
-    out +=
-        fmt::format(" \\\n    '{}:{}:{}'", option->get_items_expected_max() > 1 ? "*" : "",
-                    zsh_text(option->get_name(), ":\\"), zsh_value(*option, names_a_file(*option)));
+    out += fmt::format(" \\\n    '{}:{}:{}'", option->get_items_expected_max() > 1 ? "*" : "",
+                       zsh_text(option->get_name(), ":\\"), zsh_value(*option));
   }
   return out;
 }
