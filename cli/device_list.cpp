@@ -35,11 +35,19 @@ Cell progress_of(const Record& record) {
   return std::round(record.progress_percent * 10) / 10;
 }
 
-bool is_shown(const Record& record, const DeviceListOptions& options) {
-  if (options.worn >= 0 && !is_worn(wear_of(record.findings), options.worn)) return false;
+bool is_in_state(const Record& record, const DeviceListOptions& options) {
   const std::string_view state = to_string(device_state(record.stage));
   return options.states.empty() ||
          std::find(options.states.begin(), options.states.end(), state) != options.states.end();
+}
+
+bool is_worn_enough(const Record& record, const DeviceListOptions& options) {
+  return options.worn < 0 || is_worn(wear_of(record.findings), options.worn);
+}
+
+bool has_told_wear(const Record& record) {
+  const DriveWear wear = wear_of(record.findings);
+  return !record.is_drive() || wear.used_percent || wear.spare_percent;
 }
 
 std::vector<Cell> row_of(const Record& record, const DeviceListOptions& options, WallMs now) {
@@ -86,9 +94,7 @@ void say_empty(Session& session, const DeviceListOptions& options,
                                 ? std::string("any host")
                                 : fmt::format("host {}", fmt::join(hosts, ", "));
   if (hidden > 0 && options.worn >= 0) {
-    err << visible(fmt::format("no drive of {} is known to be worn by {} %: each tells of its wear "
-                               "when it is cleaned",
-                               whose, options.worn))
+    err << visible(fmt::format("no drive of {} is known to be worn by {} %", whose, options.worn))
         << '\n';
     return;
   }
@@ -141,6 +147,7 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   const WallMs now = session.clock().now().wall;
   std::vector<Record> shown;
   std::size_t hidden = 0;
+  std::size_t untold = 0;
   bool good = true;
   auto loaded = load_each(session, *hosts);
   if (!loaded) return complain(err, loaded.error());
@@ -154,10 +161,11 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });
     for (Record& record : *records) {
-      if (is_shown(record, options)) {
+      if (is_in_state(record, options) && is_worn_enough(record, options)) {
         shown.push_back(std::move(record));
       } else {
         hidden += 1;
+        untold += is_in_state(record, options) && !has_told_wear(record) ? 1 : 0;
       }
     }
   }
@@ -165,6 +173,10 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   for (const Record& record : shown) table.rows.push_back(row_of(record, options, now));
   if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
   const int printed = print(format_list(table, options.view), out, err);
+  if (untold > 0) {
+    err << fmt::format("{} not told of wear yet, as each does when it is cleaned\n",
+                       counted(untold, "drive has", "drives have"));
+  }
   return good ? printed : 1;
 }
 

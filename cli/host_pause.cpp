@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/complain.h"
@@ -83,8 +84,26 @@ Status follow(Session& session, Asked& asked) {
                "hour; `reclaim device order list` shows it until it is taken"};
 }
 
-std::string done_text(const HostPauseOptions& options, const std::string& host, WallMs until) {
-  if (options.resume) return fmt::format("host {}: cleanings begin again\n", host);
+// The hosts that are not paused, as their workers said last.
+Result<std::set<std::string>> not_paused(Session& session) {
+  const auto infos = known_hosts(session);
+  if (!infos) return infos.error();
+  std::set<std::string> hosts;
+  for (const HostInfo& info : *infos) {
+    const bool heard = info.heartbeat_at.ms != 0;
+    if (heard && info.paused_until <= session.clock().now().wall) hosts.insert(info.host);
+  }
+  return hosts;
+}
+
+std::string done_text(const HostPauseOptions& options, const std::string& host, WallMs until,
+                      const std::set<std::string>& unpaused) {
+  if (options.resume) {
+    return fmt::format("host {}: {}\n", host,
+                       unpaused.contains(host)
+                           ? "by its last heartbeat it was not paused; cleanings begin as before"
+                           : "cleanings begin again");
+  }
   return fmt::format("host {}: no cleaning begins until {} ({})\n", host, local_time_text(until),
                      to_iso8601_seconds(until));
 }
@@ -113,13 +132,15 @@ int run_host_pause(Session& session, const HostPauseOptions& options, std::ostre
   }
   const bool many = hosts->size() != 1 || options.hosts.empty();
   if (many || options.dry_run) {
-    out << fmt::format("{}: {} hosts: {}\n", options.resume ? "resume" : "pause", hosts->size(),
-                       fmt::join(*hosts, ", "));
+    out << fmt::format("{}: {}: {}\n", options.resume ? "resume" : "pause",
+                       counted(hosts->size(), "host"), fmt::join(*hosts, ", "));
     if (options.dry_run) return 0;
     if (const Status meant = confirm("Go on?", options.yes, out); !meant) {
       return complain(err, meant.error());
     }
   }
+  const auto unpaused = options.resume ? not_paused(session) : std::set<std::string>();
+  if (!unpaused) return complain(err, unpaused.error());
   int code = 0;
   std::vector<Asked> asked;
   for (const std::string& host : *hosts) {
@@ -135,7 +156,7 @@ int run_host_pause(Session& session, const HostPauseOptions& options, std::ostre
       code = complain(err, heard.error().wrap("host " + one.host));
       continue;
     }
-    out << done_text(options, one.host, said.until);
+    out << done_text(options, one.host, said.until, *unpaused);
   }
   return code;
 }

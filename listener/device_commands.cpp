@@ -66,7 +66,7 @@ void add_choice(CLI::App* command, cli::DeviceCommandOptions& options, bool many
                               "All devices in this state instead; may be repeated")
                  ->check(a_state()));
   command->add_flag("--dry-run", options.dry_run, "Show which devices would be meant, and end");
-  command->add_flag("-y,--yes", options.yes, "Of several devices: do not ask");
+  command->add_flag("-y,--yes", options.yes, "Go on without asking (several devices, or --state)");
   command->add_flag("--wait", options.wait, "Wait until nothing goes on that it began");
 }
 
@@ -139,13 +139,14 @@ void add_host_pause(CLI::App* host, CommandLine& line, bool resume) {
   if (!resume) {
     command
         ->add_option("--until", options->until,
-                     "06:00, 2026-11-30T06:00 (of this machine's time zone), or how long: 90m, 8h, "
-                     "2d; a week at most")
+                     "06:00, 2026-11-30T06:00 (of this machine's time zone), 2026-11-30T05:00:00Z, "
+                     "or how long: 90m, 8h, 2d; a week at most")
         ->required();
     command->add_option("--reason", options->reason, "Why, for who waits meanwhile")->required();
   }
   command->add_flag("--dry-run", options->dry_run, "Show which hosts would be meant, and end");
-  command->add_flag("-y,--yes", options->yes, "Of several hosts: do not ask");
+  command->add_flag("-y,--yes", options->yes,
+                    "Go on without asking (several hosts, --label or --all-hosts)");
   runs(command, line, options, cli::run_host_pause);
 }
 

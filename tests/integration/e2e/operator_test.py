@@ -240,7 +240,13 @@ class Commands(EndToEnd):
                                       "--reason", "power", "--yes")
         self.assertEqual(code, 1)
         self.assertIn("no worker says that its host has the label rack=8", err)
-        for until in ("8d", "tomorrow"):
+        code, out, err = worker.command("device", "list", "--worn")
+        self.assertEqual((code, out), (0, ""), err)
+        self.assertIn("1 drive has not told of wear yet", err)
+        code, out, err = worker.command("host", "resume", worker.name)
+        self.assertEqual(code, 0, err)
+        self.assertIn("it was not paused; cleanings begin as before", out)
+        for until in ("8d", "tomorrow", "2020-01-01T00:00:00Z"):
             self.assertEqual(worker.command("host", "pause", worker.name, "--until", until,
                                             "--reason", "power")[0], 2)
         code, out, err = worker.command("host", "pause", "--label", "rack=7", "--until", "8h",
@@ -269,6 +275,7 @@ class Commands(EndToEnd):
             code, out, err = worker.command("device", "list", *words.split(), "-f", "value", "-c",
                                             "Address")
             self.assertEqual((code, out.split()), (0, listed), err)
+            self.assertNotIn("not told of wear", err)
         code, _, err = worker.command("device", "list", "--label", "rack=8")
         self.assertEqual(code, 1)
         self.assertIn("no worker says that its host has the label rack=8", err)
@@ -448,7 +455,7 @@ class Many(EndToEnd):
         made.worker.wait_field(FIRST, "device_state", "error")
         failed = ("device", "clean", "--state", "error", "--all-hosts")
         said = self.order(made, *failed, "--dry-run")
-        self.assertIn("clean: 1 of 1 devices", said)
+        self.assertIn("clean: 1 of 1 device\n", said)
         self.assertIn("%s %s SERIAL1 error" % (made.name, FIRST), said)
         said = self.order(made, *failed, wanted=1)
         self.assertIn("give --yes", said)
@@ -508,7 +515,7 @@ class Many(EndToEnd):
         self.assert_released(made)
         said = self.order(made, "host", "drain", made.name, "--yes")
         self.assertIn("is drained: no device is on offer", said)
-        self.assertIn("1 devices are still allocated", said)
+        self.assertIn("1 device is still allocated: move or delete its instance", said)
         self.assert_reserved(made)
         self.assertIn("nothing to do", self.order(made, "host", "drain", made.name))
         self.order(made, "host", "drain", made.name, "--end", "--yes")
@@ -522,7 +529,7 @@ class Many(EndToEnd):
         self.assertEqual(made.worker.stop(), 0)
         code, out, err = made.operator.command(*delete)
         self.assertEqual(code, 0, err)
-        self.assertIn("1 of its devices are not clean", out)
+        self.assertIn("1 device of it is not clean", out)
         left = made.services.redis("--scan", "--pattern", "reclaim:*" + made.name + "*", db=made.db)
         self.assertNotRegex(left, r":(alive|machine|device|journal|kicks|metrics)")
         code, out, _ = made.operator.command("host", "list", "-f", "json")

@@ -49,9 +49,16 @@ TEST_F(Until, ADateOrALengthIsTakenToo) {
   EXPECT_EQ(at("2d"), "2026-12-01T21:30:00Z");
 }
 
+TEST_F(Until, ATimeThatAListPrintedIsTakenAsItIs) {
+  EXPECT_EQ(at("2026-11-30T20:00:00Z"), "2026-11-30T20:00:00Z");
+  EXPECT_EQ(at("2026-11-30T20:00:00.500Z"), "2026-11-30T20:00:00Z");
+  EXPECT_EQ(at("2026-11-29T21:30:00Z"), "2026-11-29T21:30:00Z is over");
+}
+
 TEST_F(Until, AllElseIsRefused) {
   for (const char* text : {"", "6", "24:00", "06:60", "06:00h", "tomorrow", "-1h", "0h", "9999999h",
-                           "2026-11-31T06:00", "2026-13-01T06:00", "2026-12-01", "h"}) {
+                           "2026-11-31T06:00", "2026-13-01T06:00", "2026-12-01", "h",
+                           "2026-11-31T06:00:00Z", "2026-11-30T06:00:00", "2026-11-30T06:00:00z"}) {
     EXPECT_FALSE(parse_until(text, kNow).ok()) << text;
   }
   EXPECT_EQ(at("2026-11-29T06:00"), "2026-11-29T06:00 is over");
