@@ -30,7 +30,7 @@ class Qualify(EndToEnd):
         made = self.spare()
         made.host.fill(SECOND, SEED)
         code, _, err = made.worker.command("qualify", SECOND)
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertIn("--serial is needed", err)
         code, _, err = made.worker.command("qualify", SECOND, "--serial", "ANOTHER")
         self.assertEqual(code, 1)
