@@ -20,7 +20,7 @@ constexpr std::array kRows{
     // clang-format off
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance has it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "reserved, not in use, and not certified clean"},
-    Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
+    Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is on offer: it is reserved, then cleaned"},
     Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first", L::soon},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is corrected"},
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy that was not observed, not by hand"},
@@ -32,15 +32,15 @@ constexpr std::array kRows{
 
     Row{S::allocated, T::passed_on, S::allocated, E::none, "another instance has it, and nobody erased it after the one before"},
     Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
-    Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
-    Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
+    Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, and on offer to another: it is reserved again"},
+    Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: it is reserved, then cleaned"},
     Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and no device_spec entry matches it: not cleaned, and not given back by us either"},
     Row{S::allocated, T::restarted_resume, S::allocated, E::none, "nothing was under way"},
     Row{S::allocated, T::restarted_error, S::allocated, E::none, "nothing was under way"},
 
     Row{S::pending_cleaning, T::admitted, S::guarding, E::claim, "nothing in Placement or in the configuration forbids it"},
     Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance has it, and nothing was done to it yet"},
-    Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
+    Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, yet it is on offer: it is reserved again"},
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "cleaned several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
     Row{S::pending_cleaning, T::operator_clean, S::pending_cleaning, E::none, "an operator starts its cleaning"},
@@ -174,7 +174,7 @@ constexpr std::array kRows{
     Row{S::error, T::operator_steps, S::pending_cleaning, E::none, "an operator asked for another try, with clean steps that he names first", L::at_once},
     Row{S::error, T::operator_retire, S::pending_cleaning, E::none, "an operator retires it: it is cleaned, and not given back", L::at_once},
     Row{S::error, T::allocation_seen, S::error, E::none, "an instance has it: what an earlier erasure did says nothing about it any more"},
-    Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
+    Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, yet it is on offer: it is reserved again"},
     Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to act"},
     Row{S::error, T::restarted_error, S::error, E::none, "an operator has to act"},
     // clang-format on
