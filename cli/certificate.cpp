@@ -222,12 +222,11 @@ std::string why_not_where_it_lies(const std::string& path, const std::string& te
   return why_not_of_chain(folder, text, sealed, *chain);
 }
 
-// An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain, or of one
-// beside it, has to be in that; one by another key is another host's, or of a chain that is not at
-// hand.
-void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
-                ChainsByFolder& elsewhere, Verdicts& verdicts) {
-  const auto file = find_file(folder, named);
+// An ID of the folder, where it names a file there, or a file wherever it lies. A file by a key of
+// the folder's chain, or of one beside it, has to be in that; one by another key is another host's,
+// or of a chain that is not at hand.
+void verify_one(const std::string& folder, const std::string& named, const Result<ChainFile>& file,
+                const ChainReport& chain, ChainsByFolder& elsewhere, Verdicts& verdicts) {
   const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
   if (!text.ok()) {
     const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
@@ -315,8 +314,12 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   }
   Verdicts verdicts;
   ChainsByFolder elsewhere;
+  bool is_held_against_keys = whole;
   for (const std::string& named : options.named) {
-    verify_one(folder, named, *chain, elsewhere, verdicts);
+    const auto file = find_file(folder, named);
+    verify_one(folder, named, file, *chain, elsewhere, verdicts);
+    // Who names an entry of the chain gives the keys of that chain.
+    is_held_against_keys = is_held_against_keys || file.ok();
   }
   if (whole) {
     if (Status looked = verify_folder(folder, *chain, must_have_entry(options), verdicts);
@@ -324,9 +327,7 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
       return complain(err, looked.error());
     }
   }
-  // Who names an entry of the chain gives the keys of that chain.
-  const auto is_entry = [&](const std::string& named) { return find_file(folder, named).ok(); };
-  if (whole || std::any_of(options.named.begin(), options.named.end(), is_entry)) {
+  if (is_held_against_keys) {
     for (const ChainProblem& problem : unused_keys(*chain, options, *keys)) {
       verdicts.bad(problem.file, problem.what);
     }

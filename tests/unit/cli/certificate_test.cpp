@@ -504,6 +504,11 @@ TEST_F(CertificateCommands, AFolderWithoutEntriesIsNoProof) {
   both.public_keys = {key_path_ + ".pub", state_path_ + "/next.key.pub"};
   EXPECT_EQ(run(&run_certificate_verify, both), 1);
   EXPECT_THAT(out_.str(), HasSubstr("BAD has signed nothing in this chain: it was cut"));
+  both.named = {path_of(1)};
+  EXPECT_EQ(run(&run_certificate_verify, both), 0) << "a file alone: " << out_.str();
+  both.named = {"1", path_of(1)};
+  EXPECT_EQ(run(&run_certificate_verify, both), 1) << "an entry of the chain";
+  both.named.clear();
   both.from = both.to = "2025-11-20";
   EXPECT_EQ(run(&run_certificate_report, both, Format::json), 1);
   EXPECT_THAT(err_.str(), HasSubstr("has signed nothing in this chain"));
