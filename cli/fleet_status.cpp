@@ -187,22 +187,34 @@ std::string hosts_text(const FleetStatus& status) {
   return text;
 }
 
-void put_offered_dirty(Screen& screen, const std::vector<FleetStatus::Line>& lines) {
-  if (lines.empty()) return;
-  screen.heading("Offered though not clean, in the last 24 hours");
-  for (std::size_t i = 0; i < std::min(lines.size(), kOfferedLinesMax); ++i) {
-    const FleetStatus::Line& line = lines[i];
-    screen.line(visible(fmt::format("{} {} {} ago: {}", line.host, line.address,
-                                    age_text(line.age_s), line.text)),
-                kIndent);
+// Shows the first of them under a heading, and how many more there are; `rest`: how to list those.
+template <typename Each, typename Show>
+void put_first(Screen& screen, const std::string& heading, const std::vector<Each>& all,
+               std::size_t lines_max, std::string_view rest, Show show) {
+  if (all.empty()) return;
+  screen.heading(heading);
+  for (std::size_t i = 0; i < std::min(all.size(), lines_max); ++i) {
+    screen.line(visible(show(all[i])), kIndent);
   }
-  if (lines.size() > kOfferedLinesMax) {
-    screen.line(fmt::format("and {} more", lines.size() - kOfferedLinesMax), kIndent);
+  if (all.size() > lines_max) {
+    screen.line(fmt::format("and {} more{}", all.size() - lines_max, rest), kIndent);
   }
-  screen.line(
-      "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "
-      "ReclaimDirtyOffered)",
-      kIndent);
+}
+
+std::string attention_text(const FleetStatus::Line& line) {
+  return fmt::format("{}{}{} for {}: {}", line.host, line.address.empty() ? "" : " ", line.address,
+                     line.age_s == kUnknownAge ? "an unknown time" : age_text(line.age_s),
+                     line.text);
+}
+
+std::string offered_text(const FleetStatus::Line& line) {
+  return fmt::format("{} {} {} ago: {}", line.host, line.address, age_text(line.age_s), line.text);
+}
+
+std::string worn_text(const Record& record) {
+  return fmt::format("{} {}{}{}: {}", record.host, to_string(record.address),
+                     record.serial.empty() ? "" : " ", record.serial,
+                     wear_text(wear_of(record.findings)));
 }
 
 RawJson lines_json(const std::vector<FleetStatus::Line>& lines) {
@@ -342,25 +354,16 @@ std::string render(const FleetStatus& status, std::size_t width) {
   screen.line(hosts_text(status), kIndent);
   for (const std::string& line : status.crowded) screen.line(line, kIndent);
   screen.line(devices_text(status), kIndent);
-  if (!status.attention.empty()) {
-    screen.heading("Needs attention, the oldest first");
-    for (std::size_t i = 0; i < std::min(status.attention.size(), kAttentionLinesMax); ++i) {
-      const FleetStatus::Line& line = status.attention[i];
-      screen.line(
-          visible(fmt::format(
-              "{}{}{} for {}: {}", line.host, line.address.empty() ? "" : " ", line.address,
-              line.age_s == kUnknownAge ? "an unknown time" : age_text(line.age_s), line.text)),
-          kIndent);
-    }
-    if (status.attention.size() > kAttentionLinesMax) {
-      screen.line(
-          fmt::format(
-              "and {} more: reclaim host list, reclaim device list --all-hosts --state error",
-              status.attention.size() - kAttentionLinesMax),
-          kIndent);
-    }
+  put_first(screen, "Needs attention, the oldest first", status.attention, kAttentionLinesMax,
+            ": reclaim host list, reclaim device list --all-hosts --state error", attention_text);
+  put_first(screen, "Offered though not clean, in the last 24 hours", status.offered_dirty,
+            kOfferedLinesMax, "", offered_text);
+  if (!status.offered_dirty.empty()) {
+    screen.line(
+        "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "
+        "ReclaimDirtyOffered)",
+        kIndent);
   }
-  put_offered_dirty(screen, status.offered_dirty);
   if (!status.cleaning.empty()) {
     screen.heading("Being cleaned");
     for (const Record& record : status.cleaning) {
@@ -375,21 +378,8 @@ std::string render(const FleetStatus& status, std::size_t width) {
                   kIndent);
     }
   }
-  if (!status.worn.empty()) {
-    screen.heading("Near their end, the worst first");
-    for (std::size_t i = 0; i < std::min(status.worn.size(), kWornLinesMax); ++i) {
-      const Record& record = status.worn[i];
-      screen.line(visible(fmt::format("{} {}{}{}: {}", record.host, to_string(record.address),
-                                      record.serial.empty() ? "" : " ", record.serial,
-                                      wear_text(wear_of(record.findings)))),
-                  kIndent);
-    }
-    if (status.worn.size() > kWornLinesMax) {
-      screen.line(fmt::format("and {} more: reclaim device list --all-hosts --worn",
-                              status.worn.size() - kWornLinesMax),
-                  kIndent);
-    }
-  }
+  put_first(screen, "Near their end, the worst first", status.worn, kWornLinesMax,
+            ": reclaim device list --all-hosts --worn", worn_text);
   screen.heading("Last 24 hours");
   std::string text = fmt::format("{} cleaned ({} given back), {} ended in error", status.cleaned,
                                  size_text(status.bytes_given_back), status.failed);

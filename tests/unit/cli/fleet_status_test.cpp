@@ -238,6 +238,26 @@ TEST(FleetStatus, WhatWasOfferedDirtyIsNamedForADayAndNeedsNoAttention) {
   EXPECT_THAT(render(look({host("c1")}), 0), Not(HasSubstr("Offered")));
 }
 
+TEST(FleetStatus, OfManyTheFirstAreShownAndTheRestCounted) {
+  constexpr int kMany = 22;
+  HostState one = host("c1");
+  for (int i = 0; i < kMany; ++i) {
+    const std::string address = "0000:" + std::to_string(10 + i) + ":00.0";
+    one.records.push_back(device("c1", address, Stage::error, kHourMs));
+    one.records.back().findings =
+        R"({"nvme.check_health":[{"surface":"percentage_used","found":"90 %"}]})";
+    one.journal.push_back(moved("error", "reserved_dropped", "error", kHourMs));
+    one.journal.back().address = address;
+  }
+  const std::string text = render(look({one}), 0);
+  EXPECT_THAT(text, HasSubstr("c1 0000:29:00.0 for 1h0m: error: \n  and 2 more: reclaim host list, "
+                              "reclaim device list --all-hosts --state error\n\nOffered though"));
+  EXPECT_THAT(text, HasSubstr("c1 0000:14:00.0 1h0m ago: seen on offer while its state was error\n"
+                              "  and 17 more\n  Reclaim reserves them again"));
+  EXPECT_THAT(text, HasSubstr("c1 0000:14:00.0: 90 % used\n"
+                              "  and 17 more: reclaim device list --all-hosts --worn\n"));
+}
+
 TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:c1:00.0", Stage::erasing, 1'000)};
