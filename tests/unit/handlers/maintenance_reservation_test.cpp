@@ -56,6 +56,14 @@ struct MaintenanceReservation : ::testing::Test {
     world->drive().owner = 7;
     world->drive().host_writes += 1;
   }
+  void write_while_it_ends_slowly(std::int64_t& placement_takes_ms) {
+    maintenance("on");
+    placement_takes_ms = 20'000;
+    world->command("maintenance_off", address());
+    world->pass(10'000);
+    write_to_drive();
+    placement_takes_ms = 0;
+  }
   [[nodiscard]] PciAddress address() const { return world->slots.front().address; }
   [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
   [[nodiscard]] bool is_marked() { return world->disk.entries[address()].taken_out; }
@@ -267,12 +275,7 @@ TEST_F(MaintenanceReservation, AWriteThatComesLateDoesNotOfferWhatIsBeingCleaned
 // What its drive said is old when Placement answers at last.
 TEST_F(MaintenanceReservation, WhatWasWrittenWhilePlacementWasSlowIsCleanedFirst) {
   begin();
-  maintenance("on");
-  world->placement.listing_takes_ms = 20'000;
-  world->command("maintenance_off", address());
-  world->pass(10'000);
-  write_to_drive();
-  world->placement.listing_takes_ms = 0;
+  write_while_it_ends_slowly(world->placement.listing_takes_ms);
   world->pass(30 * kMinuteMs);
   EXPECT_EQ(world->erases, erases + 1);
   EXPECT_EQ(reserved(), 0);
@@ -280,12 +283,7 @@ TEST_F(MaintenanceReservation, WhatWasWrittenWhilePlacementWasSlowIsCleanedFirst
 
 TEST_F(MaintenanceReservation, WhatWasWrittenWhileItsProviderWasReadIsCleanedFirst) {
   begin();
-  maintenance("on");
-  world->placement.reads_take_ms = 20'000;
-  world->command("maintenance_off", address());
-  world->pass(10'000);
-  write_to_drive();
-  world->placement.reads_take_ms = 0;
+  write_while_it_ends_slowly(world->placement.reads_take_ms);
   world->pass(30 * kMinuteMs);
   EXPECT_EQ(world->erases, erases + 1);
   EXPECT_EQ(reserved(), 0);

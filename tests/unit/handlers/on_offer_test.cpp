@@ -13,6 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kWithinMs = 3'000;
+constexpr const char* kOfTheMiddle = "instance-of-the-middle";
 
 // A host whose drives their tenants have left dirty and that something of the host keeps from being
 // cleaned. No periodic survey comes to help.
@@ -52,6 +53,21 @@ struct OnOffer : ::testing::Test {
   }
   void unreserve() {
     world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
+  }
+  // An instance gets it in the middle of its erase.
+  void lose_in_mid_erase() {
+    begin();
+    world->drive().sanitize_ms = kHourMs;
+    world->tenancy_ends();
+    look();
+    ASSERT_EQ(world->record().stage, Stage::erasing);
+    world->log.text.clear();
+    unreserve();
+    ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, kOfTheMiddle));
+  }
+  void lose_in_mid_erase_burned() {
+    lose_in_mid_erase();
+    world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
   }
   [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
   Provider& second_provider() {
@@ -144,17 +160,10 @@ TEST_F(OnOffer, ACleanDriveThatIsGivenToATenantIsNone) {
 
 // What still works on it stops with the first look, and not with the next survey.
 TEST_F(OnOffer, SoIsOneThatAnInstanceGetsInTheMiddleOfItsErase) {
-  begin();
-  world->drive().sanitize_ms = kHourMs;
-  world->tenancy_ends();
-  look();
-  ASSERT_EQ(world->record().stage, Stage::erasing);
-  world->log.text.clear();
-  unreserve();
-  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "instance-of-the-middle"));
+  lose_in_mid_erase();
   world->pass(kWithinMs);
   EXPECT_EQ(world->record().stage, Stage::error);
-  EXPECT_EQ(world->record().instance, "instance-of-the-middle");
+  EXPECT_EQ(world->record().instance, kOfTheMiddle);
   EXPECT_EQ(reserved(), 1);
   expect_alarm();
   world->pass(kMinuteMs);
@@ -163,35 +172,21 @@ TEST_F(OnOffer, SoIsOneThatAnInstanceGetsInTheMiddleOfItsErase) {
 
 // Nova burns what it takes, and what one look of the close watch finds is reserved as before.
 TEST_F(OnOffer, SoIsOneThatAnInstanceGetsAndNovaBurnsBetweenTwoLooks) {
-  begin();
-  world->drive().sanitize_ms = kHourMs;
-  world->tenancy_ends();
-  look();
-  ASSERT_EQ(world->record().stage, Stage::erasing);
-  unreserve();
-  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "instance-of-the-middle"));
-  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  lose_in_mid_erase_burned();
   world->pass(kWithinMs);
   EXPECT_EQ(world->record().stage, Stage::error);
-  EXPECT_EQ(world->record().instance, "instance-of-the-middle");
+  EXPECT_EQ(world->record().instance, kOfTheMiddle);
   expect_alarm();
 }
 
 TEST_F(OnOffer, ThoughPlacementDoesNotAnswerTheFirstReadOfIt) {
-  begin();
-  world->drive().sanitize_ms = kHourMs;
-  world->tenancy_ends();
-  look();
-  ASSERT_EQ(world->record().stage, Stage::erasing);
-  unreserve();
-  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "instance-of-the-middle"));
-  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  lose_in_mid_erase_burned();
   world->faults.placement_odd = 1;
   world->pass(6'000);
   world->faults.placement_odd = 0;
   world->pass(10 * kWithinMs);
   EXPECT_EQ(world->record().stage, Stage::error);
-  EXPECT_EQ(world->record().instance, "instance-of-the-middle");
+  EXPECT_EQ(world->record().instance, kOfTheMiddle);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -346,6 +346,14 @@ struct ReadersOfCyborg : OfCyborg {
     world->drive().host_reads += 1'000'000;
     world->placement.deallocate(world->provider().row.uuid, "reader");
   }
+  void read_slowly_with_a_reader_within() {
+    world->placement.touch(world->provider().row.uuid);
+    world->placement.reads_take_ms = 20'000;
+    world->kick({0});
+    world->pass(10'000);
+    reader_comes_and_goes();
+    world->placement.reads_take_ms = 0;
+  }
 };
 
 TEST_P(ReadersOfCyborg, ATenancyWithoutAWriteIsToldByTheReads) {
@@ -361,12 +369,7 @@ TEST_P(ReadersOfCyborg, ATenancyWithoutAWriteIsToldByTheReads) {
 // The drive was looked at before he came, and its provider is read after he has gone.
 TEST_P(ReadersOfCyborg, OneWithinASlowReadOfTheProviderIsToldByALookAfterIt) {
   make(GetParam());
-  world->placement.touch(world->provider().row.uuid);
-  world->placement.reads_take_ms = 20'000;
-  world->kick({0});
-  world->pass(10'000);
-  reader_comes_and_goes();
-  world->placement.reads_take_ms = 0;
+  read_slowly_with_a_reader_within();
   world->pass(15'000);
   EXPECT_EQ(reserved(), 1) << "by the same survey";
   world->pass(kHourMs);
@@ -376,12 +379,7 @@ TEST_P(ReadersOfCyborg, OneWithinASlowReadOfTheProviderIsToldByALookAfterIt) {
 
 TEST_P(ReadersOfCyborg, ALookAfterASlowReadThatFailsEndsTheSurveyAndTheNextOneTells) {
   make(GetParam());
-  world->placement.touch(world->provider().row.uuid);
-  world->placement.reads_take_ms = 20'000;
-  world->kick({0});
-  world->pass(10'000);
-  reader_comes_and_goes();
-  world->placement.reads_take_ms = 0;
+  read_slowly_with_a_reader_within();
   world->faults.discover_fails = 1;
   world->pass(15'000);
   EXPECT_THAT(world->log.text, HasSubstr("survey failed why=looking at the host's drives"));
