@@ -184,7 +184,11 @@ void Assessor::apply(const PciAddress& address, const Assessment& assessment) {
   // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
   // being away leaves no dirty device on offer.
   const Device& device = devices_.at(address);
-  if (assessment.reserve) reserver_.reserve(address, *assessment.facts.provider);
+  if (assessment.reserve) {
+    reserver_.reserve(
+        address, *assessment.facts.provider,
+        assessment.trigger ? why_reserved(*assessment.trigger) : WhyReserved::offered);
+  }
   for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
   if (!assessment.reserve && assessment.reserve_too.empty()) {
     reserver_.nothing_to_reserve(address);

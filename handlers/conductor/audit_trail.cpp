@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "handlers/conductor/why_reserved.h"
+
 namespace reclaim {
 namespace {
 
@@ -62,7 +64,7 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
   if (is_offered_dirty(to_string(before.stage), to_string(on))) {
     entries.push_back(audit_entry(AuditEvent::released_elsewhere, after, why));
   }
-  if (update.effect == EffectKind::reserve && !is_said_once(on)) {
+  if (update.effect == EffectKind::reserve && why_reserved(on) == WhyReserved::offered) {
     entries.push_back(audit_entry(AuditEvent::reserved_again, after, why));
   }
   if (on == Trigger::operator_enrol) {

@@ -168,8 +168,7 @@ void Conductor::carry_out(const PciAddress& address, const Row& row) {
     case EffectKind::drop:
       return drop(address);
     case EffectKind::reserve:
-      reserver_.reserve(address, devices_.at(address).record.provider,
-                        is_said_once(row.on) ? WhyReserved::ordered : WhyReserved::offered);
+      reserver_.reserve(address, devices_.at(address).record.provider, why_reserved(row.on));
       return;
   }
 }

@@ -62,10 +62,12 @@ void Reserver::put(const PciAddress& address, const std::string& provider, WhyRe
 // Dirty and to be had is worse than reserved late.
 void Reserver::tell(const PciAddress& address, const placement::ProviderView& view,
                     WhyReserved why) {
-  if (why == WhyReserved::ordered) {
+  if (why != WhyReserved::offered) {
     return context_.ports.log.info(
         log_name::kConductor,
-        fmt::format("{} is taken out of the pool, as an operator ordered", to_string(address)));
+        fmt::format("{} is taken out of the pool, {}", to_string(address),
+                    why == WhyReserved::ordered ? "as an operator ordered"
+                                                : "because its policy cannot be satisfied"));
   }
   const LedgerEntry* known = context_.on_ledger(address);
   if (!view.free() || known == nullptr || !known->dirty) {

@@ -11,14 +11,10 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/why_reserved.h"
 #include "handlers/conductor/write_fence.h"
 
 namespace reclaim {
-
-enum class WhyReserved : std::uint8_t {
-  offered,  // somebody else offers it
-  ordered,  // it is in the pool, and an operator has it cleaned
-};
 
 // Thread: the loop's.
 class Reserver final {

@@ -13,6 +13,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct Audit : ::testing::Test {
   void begin() {
@@ -83,6 +85,23 @@ TEST_F(Audit, AReleaseByAnotherHandIsTold) {
     EXPECT_EQ(std::count(events.begin(), events.end(), "released_elsewhere"), times);
     EXPECT_EQ(std::count(events.begin(), events.end(), "reserved_again"), times);
   }
+}
+
+TEST_F(Audit, WhatItsPolicyTakesOutOfThePoolNobodyOffered) {
+  WorldOptions options;
+  options.scripted = options.trace = true;
+  options.scripted_slots = 1;
+  world.emplace(options);
+  world->slots.front().action = nvme::ClearAction::sanitize;
+  world->drive().capabilities.sanicap = 0;
+  world->start_worker();
+  world->pass(5 * kMinuteMs);
+  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+  ASSERT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(world->log.text,
+              AllOf(HasSubstr("is taken out of the pool, because its policy cannot be satisfied"),
+                    Not(HasSubstr("find out who un-reserved it"))));
 }
 
 TEST_F(Audit, EachOrderIsToldThoughAnotherFollowsAtOnce) {
