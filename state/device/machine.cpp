@@ -354,6 +354,22 @@ constexpr bool nothing_resumed_waits_for_long() {
   });
 }
 
+constexpr bool is_order(Trigger on) {
+  return on == T::operator_clean || on == T::operator_abort || on == T::operator_enrol ||
+         on == T::operator_steps || on == T::operator_retire;
+}
+
+constexpr bool said_once(Trigger on) {
+  return is_order(on) || on == T::restarted_resume || on == T::restarted_error;
+}
+
+// It is told as an operator's order (why_reserved): a restart reserves nothing.
+constexpr bool a_reservation_that_is_said_once_is_ordered() {
+  return std::all_of(kRows.begin(), kRows.end(), [](const Row& row) {
+    return row.effect != E::reserve || !said_once(row.on) || is_order(row.on);
+  });
+}
+
 constexpr bool all_stages_reachable() {
   std::array<bool, kStageCount> reached{};
   reached[static_cast<std::size_t>(S::available)] = true;
@@ -379,6 +395,7 @@ static_assert(unfit_drives_are_kept());
 static_assert(nothing_is_left_claimed());
 static_assert(only_what_waits_is_looked_at_again());
 static_assert(nothing_resumed_waits_for_long());
+static_assert(a_reservation_that_is_said_once_is_ordered());
 static_assert(all_stages_reachable());
 
 constexpr auto kStageNames =
@@ -439,18 +456,7 @@ const Row* find_row(Stage from, Trigger on) {
 }
 
 bool is_said_once(Trigger trigger) {
-  switch (trigger) {
-    case T::restarted_resume:
-    case T::restarted_error:
-    case T::operator_clean:
-    case T::operator_abort:
-    case T::operator_enrol:
-    case T::operator_steps:
-    case T::operator_retire:
-      return true;
-    default:
-      return false;
-  }
+  return said_once(trigger);
 }
 
 DeviceState device_state(Stage stage) {

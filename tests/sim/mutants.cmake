@@ -255,10 +255,7 @@ sim_mutant(cyborg_resumes state/device/step.cpp
   [[false ? InterruptedCleaning::error :]])
 sim_mutant(restart_said_once state/device/machine.cpp
   "a restart that Redis did not take is forgotten"
-  [[    case T::restarted_resume:
-    case T::restarted_error:
-    case T::operator_clean:]]
-  [[    case T::operator_clean:]])
+  [[ is_order(on) || on == T::restarted_resume || on == T::restarted_error;]] [[ is_order(on);]])
 sim_mutant(everything_of_novas_is_ours handlers/survey/device_kind.cpp
   "a one-time-use device that no device_spec matches is reserved again after its operator"
   [[  if (!sighting.drive) return;
