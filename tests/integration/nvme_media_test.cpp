@@ -155,11 +155,12 @@ TEST_F(SanitizedMediaTest, ALossOfPowerThatCancelsItIsTold) {
 // It would last for ever: no time ends it, and no sanitize is accepted.
 TEST_F(SanitizedMediaTest, WhatATenantLeftInThatStateIsLedOut) {
   take(kShowsMedia + std::string(",deallocate_ms=100,media_verification=1"));
-  step_timeout_ms_ = 20'000;  // where it is not led out, nothing else ends the waits for it
-  expect_finding(step("recover_sanitize"), "sanitize", "led out of it", true);
+  step_timeout_ms_ = 20'000;  // where it is not led out, nothing else ends the first wait for it
+  ASSERT_NO_FATAL_FAILURE(
+      expect_finding(step("recover_sanitize"), "sanitize", "led out of it", true));
   expect_finding(step("recover_sanitize"), "sanitize", "none is running", false);
   set("media_verification", "1");
-  EXPECT_TRUE(drive_->take_baseline(stop_).ok());
+  ASSERT_TRUE(drive_->take_baseline(stop_).ok());
   set("media_verification", "1");
   EraseRequest request;
   request.timeout_ms = step_timeout_ms_;
