@@ -48,6 +48,12 @@ bool same_id(std::string_view a, std::string_view b) {
   return plain_id(a) == plain_id(b);
 }
 
+// The next instance may stand as the migration of the one before it.
+bool names_instance(const Certificate& certificate, const std::string& asked) {
+  return asked.empty() || same_id(asked, certificate.instance) ||
+         same_id(asked, certificate.migration);
+}
+
 }  // namespace
 
 Result<Period> parse_period(const std::string& from, const std::string& to) {
@@ -58,11 +64,6 @@ Result<Period> parse_period(const std::string& from, const std::string& to) {
   if (*begin < *end) return Period{*begin, *end};
   return Error{Errc::usage,
                fmt::format("--from {} is not before --to {}: exchange the two", from, to)};
-}
-
-bool Selection::of_tenant(const std::string& project_id, const std::string& instance_id) const {
-  return (project.empty() || same_id(project, project_id)) &&
-         (instance.empty() || same_id(instance, instance_id));
 }
 
 Result<Selection> selection_of(const CertificateOptions& options) {
@@ -89,10 +90,12 @@ Result<Selection> selection_of(const CertificateOptions& options) {
 bool selects(const Selection& selection, const std::string& host, const Certificate& certificate,
              LeftOut& left_out) {
   const bool of_host = selection.host.empty() || selection.host == host;
-  const bool of_tenant = selection.of_tenant(certificate.project, certificate.instance);
+  const bool of_project = same_id(selection.project, certificate.project);
+  const bool names_it = names_instance(certificate, selection.instance);
+  const bool of_tenant = names_it && (selection.project.empty() || of_project);
   left_out.has_host |= of_host;
-  left_out.has_project |= same_id(selection.project, certificate.project);
-  left_out.has_instance |= same_id(selection.instance, certificate.instance);
+  left_out.has_project |= of_project;
+  left_out.has_instance |= names_it;
   if (!selection.period.has(certificate.ended_at())) {
     left_out.other_times += of_host && of_tenant ? 1 : 0;
     return false;
@@ -104,8 +107,7 @@ bool selects(const Selection& selection, const std::string& host, const Certific
       std::any_of(heard.begin(), heard.end(),
                   [&](const std::string& each) { return same_id(each, selection.instance); })) {
     left_out.heard += 1;
-  } else if (!selection.project.empty() && certificate.project.empty() &&
-             selection.of_tenant(selection.project, certificate.instance)) {
+  } else if (names_it && certificate.project.empty()) {
     left_out.no_project += 1;
   }
   return false;

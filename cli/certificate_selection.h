@@ -35,8 +35,6 @@ struct Selection {
   std::string host = {};
 
   [[nodiscard]] bool names_a_tenant() const { return !project.empty() || !instance.empty(); }
-  // True if something that names these two is of the tenant that is asked for.
-  [[nodiscard]] bool of_tenant(const std::string& project_id, const std::string& instance_id) const;
 };
 // Takes --from and --to, of which either may be left out, --project, --instance and --host.
 [[nodiscard]] Result<Selection> selection_of(const CertificateOptions& options);

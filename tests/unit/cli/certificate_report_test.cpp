@@ -216,6 +216,32 @@ TEST(Report, AnUnerasedTenancyIsOfWhomAnyEntryOfItNames) {
   }
 }
 
+TEST(Report, ProjectAndInstanceAreAskedForOfOneTenancy) {
+  using enum AuditEvent;
+  const Handover handover{"handed over",
+                          {told(1, tenancy_seen, "I", "A"), told(2, released_elsewhere, "I", "A"),
+                           told(3, tenancy_ended, "I", "A"), told(4, tenancy_seen, "J", "B"),
+                           told(5, reserved_again, "J", "B")},
+                          "B"};
+  struct Asked {
+    const char* project;
+    const char* instance;
+    std::vector<std::string> incidents;
+    std::size_t erasures;
+  };
+  for (const auto& [project, instance, incidents, erasures] :
+       std::vector<Asked>{{"A", "I", {"released_elsewhere", "unerased"}, 0},
+                          {"B", "J", {"unerased", "reserved_again"}, 1},
+                          {"A", "J", {}, 0},
+                          {"B", "I", {}, 0}}) {
+    const PeriodReport report = report_on(handover, {november(), project, instance});
+    std::vector<std::string> events;
+    for (const Incident& each : report.incidents) events.push_back(each.event);
+    EXPECT_EQ(events, incidents) << project << " " << instance;
+    EXPECT_EQ(report.erasures, erasures) << project << " " << instance;
+  }
+}
+
 TEST(Report, AnUnerasedTenancyTellsHostAndAddress) {
   using enum AuditEvent;
   PeriodReport report = report_on(

@@ -84,6 +84,26 @@ TEST(Selection, FiltersComposeAndIdsAreComparedAsIds) {
   EXPECT_THAT(remarks(left_out), IsEmpty());
 }
 
+// Reclaim takes the next instance for a migration as long as the former one lives elsewhere.
+TEST(Selection, TheLastOfTwoInstancesIsAskedForByEither) {
+  LeftOut left_out;
+  Certificate both = erased(kProject, "2026-10-05T00:00:00Z");
+  both.migration = "b22b5487-696b-4d4e-a487-6b9ec9d7e458";
+  Selection asked;
+  asked.project = kProject;
+  for (const std::string& instance : {both.instance, both.migration}) {
+    asked.instance = instance;
+    EXPECT_TRUE(selects(asked, "c1", both, left_out)) << instance;
+  }
+  EXPECT_FALSE(selects(asked, "c1", erased(kProject, "2026-10-05T00:00:00Z"), left_out));
+  asked.project = kOther;
+  EXPECT_FALSE(selects(asked, "c1", both, left_out));
+  EXPECT_THAT(remarks(left_out), IsEmpty());
+  both.project.clear();
+  EXPECT_FALSE(selects(asked, "c1", both, left_out));
+  EXPECT_EQ(left_out.no_project, 1U);
+}
+
 TEST(Selection, WhatNamesNoProjectIsCountedAndWhatWasOnlyHeardOfIsNotShown) {
   LeftOut left_out;
   Selection asked;
