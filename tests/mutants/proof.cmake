@@ -55,6 +55,9 @@ unit_mutant(what_is_only_said_is_sealed conductor handlers/conductor/audit_trail
   CyborgWords.ATenancyThatAnArq*
   "a host, or anybody on the bus, writes tenancies that never were into another host's journal"
   [[record.instance_source == InstanceSource::arq;]] [[record.epoch == 0;]])
+unit_mutant(policies_are_incidents conductor handlers/conductor/audit_trail.cpp Audit.WhatItsPolicy*
+  "an auditor reads that somebody offered a drive that its own policy took out of the pool"
+  [[ == WhyReserved::offered) {]] [[ != WhyReserved::ordered) {]])
 unit_mutant(shown_at_last_is_not_sealed conductor handlers/conductor/admissions.cpp
   CyborgWords.ATenancyThatPlacement*
   "a tenancy whose accelerator request came before its allocation is in no journal"
