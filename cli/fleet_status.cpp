@@ -169,7 +169,7 @@ std::string devices_text(const FleetStatus& status) {
     all += count;
     parts.push_back(fmt::format("{} {}", count, to_string(state)));
   }
-  std::string text = fmt::format("{} devices", all);
+  std::string text = counted(all, "device");
   if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
   if (status.maintenance > 0) text += fmt::format("; {} in maintenance", status.maintenance);
   if (status.held > 0) text += fmt::format("; {} held by operators", status.held);
@@ -177,7 +177,7 @@ std::string devices_text(const FleetStatus& status) {
 }
 
 std::string hosts_text(const FleetStatus& status) {
-  std::string text = fmt::format("{} hosts, {} up", status.hosts, status.up);
+  std::string text = fmt::format("{}, {} up", counted(status.hosts, "host"), status.up);
   std::vector<std::string> versions;
   for (const auto& [version, count] : status.versions) {
     versions.push_back(fmt::format("{} x {}", count, version));

@@ -569,7 +569,7 @@ class Observing(EndToEnd):
         self.assertIn("mode = observe", told["worker"]["Detail"])
         code, out, _ = made.worker.command("status")
         self.assertEqual(code, 0, out)
-        self.assertIn("1 hosts, 1 up (version 1 x ", out)
+        self.assertIn("1 host, 1 up (version 1 x ", out)
         self.assertIn("1 only observe", out)
         self.assertNotIn("maxclients", out)
         said = made.services.redis("info", "clients")
