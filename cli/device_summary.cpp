@@ -53,7 +53,7 @@ std::string why_of(const Record& record) {
   return {};
 }
 
-// Names the command that ends it, or nothing at all.
+// Names the command that ends it, or what an operator has to decide.
 std::string what_to_do(const Record& record, const std::string& host) {
   const std::string device =
       to_string(record.address) + (record.host == host ? "" : " --host " + record.host);
@@ -75,15 +75,15 @@ std::string what_to_do(const Record& record, const std::string& host) {
     return fmt::format("approve it: reclaim device unhold {}", device);
   }
   if (state == DeviceState::cleaning) return "nothing: reclaim watch follows it";
+  if (has_anothers_dirt(record)) {
+    return "decide whether the instance may keep it (docs/metrics.md, ReclaimDirtyAllocated); it "
+           "is cleaned when its tenancy has ended";
+  }
   if (record.maintenance) {
     return fmt::format("give it back: reclaim device set {} --maintenance off", device);
   }
   if (record.waiting_for == kMaintenanceOver) return "nothing";
   if (record.held) return "nothing; to offer it again, un-reserve it in Placement";
-  if (has_anothers_dirt(record)) {
-    return "decide whether the instance may keep it (docs/metrics.md, ReclaimDirtyAllocated); it "
-           "is cleaned when its tenancy has ended";
-  }
   if (state == DeviceState::allocated) return "nothing: it is cleaned when its tenancy has ended";
   if (record.waiting_for.starts_with(kPaused)) {
     return fmt::format("nothing, or end the pause: reclaim host resume {}", record.host);

@@ -24,6 +24,7 @@ namespace {
 
 // A device that waits longer than this is stuck: what may pass by itself passes in minutes.
 constexpr std::int64_t kStuckMs = 600'000;
+constexpr std::int64_t kAlarmShownMs = 86'400'000;
 constexpr std::size_t kAttentionLinesMax = 20;
 constexpr std::size_t kWornLinesMax = 5;
 constexpr std::size_t kOfferedLinesMax = 5;
@@ -70,7 +71,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
   if (state == DeviceState::error) {
     out.attention.push_back(line);
     out.attention.back().text = "error: " + record.last_error;
-  } else if (has_anothers_dirt(record)) {
+  } else if (has_anothers_dirt(record) && now.ms - record.tenancy_seen_at.ms < kAlarmShownMs) {
     out.attention.push_back(line);
     out.attention.back().text = record.last_error;
   } else if (state == DeviceState::pending_cleaning && !record.maintenance &&

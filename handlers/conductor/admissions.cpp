@@ -141,13 +141,14 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   next.mac = assessment.facts.mac.value_or(next.mac);
   next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
   next.found = device.found;
+  const bool shown_at_last = is_shown_at_last(device.record, next);
+  if (shown_at_last) forget_order(next);
   if (next == device.record && device.persisted) return;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
     context_.ports.log.warning(log_name::kConductor,
                                fmt::format("{} waits: {}", to_string(address), next.waiting_for));
   }
   const char* why = device.persisted ? "a survey saw it" : "Redis had no record of it";
-  const bool shown_at_last = is_shown_at_last(device.record, next);
   const auto saved = [this, address, next, shown_at_last] {
     if (shown_at_last) {
       audits_.keep(address,

@@ -133,8 +133,8 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   const Device& device = found->second;
   const Stage stage = device.record.stage;
   const bool asks = stage == Stage::available || (kind != OrderKind::clean && !is_busy(stage));
-  const bool means_one_stage = kind != OrderKind::clean || !order.steps.empty();
-  const bool is_written = means_one_stage && device.saving && !is_busy(stage);
+  const bool lets_go = kind == OrderKind::disown || kind == OrderKind::retire;
+  const bool is_written = lets_go && device.saving && !is_busy(stage);
   return (!assessor_.is_surveyed(address) && !device.quarantined && asks) || is_written;
 }
 

@@ -6,6 +6,7 @@
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/taken.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
@@ -52,9 +53,10 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
     return context_.answer(address, epoch, Trigger::placement_changed, said(view.error()));
   }
   if (!view->free()) {
-    Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-    facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
-    return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+    Assessment taken = given_in_cleaning(context_.record_of(address), *view);
+    context_.ports.log.error(log_name::kConductor,
+                             fmt::format("{}: {}", to_string(address), taken.alarm));
+    return context_.answer(address, epoch, Trigger::allocation_seen, std::move(taken.facts));
   }
   if (!view->burned()) {
     return context_.answer(address, epoch, Trigger::placement_changed, said("not burned any more"));

@@ -329,12 +329,6 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
   // A record of an older cleaning, that Redis took back or somebody put back, proves nothing of
   // what came after it.
   const bool outdated = certificate_of_release(context_.record_of(address)).empty();
-  const auto confirm_again = [this, address, epoch,
-                              generation](Result<placement::ProviderView> fenced) {
-    if (context_.is_stale(address, epoch)) return;
-    if (fenced) return confirmed(address, epoch, *fenced, generation);
-    context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
-  };
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
     if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
@@ -349,15 +343,42 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
       return context_.answer(address, epoch, Trigger::placement_changed,
                              said("the ledger knows of no release of this erasure"));
     }
-    // Reserved late, it would stay so for nothing.
-    if (fence_.may_be_reserved(address, view)) {
-      return fence_.put(address, view, view.inventories.front().total, confirm_again);
-    }
+    if (fence_.may_be_reserved(address, view)) return overtake(address, epoch, view);
     return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
   }
   // A write that was not made yet may be made later: it is fenced first.
-  if (fence_.is_needed(address)) return fence_.raise(address, view, confirm_again);
+  if (fence_.is_needed(address)) {
+    return fence_.raise(
+        address, view, [this, address, epoch, generation](Result<placement::ProviderView> fenced) {
+          if (context_.is_stale(address, epoch)) return;
+          if (fenced) return confirmed(address, epoch, *fenced, generation);
+          context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+        });
+  }
   ask_the_claim(address, epoch, trace_of_put(context_.record_of(address), generation));
+}
+
+// Another hand released it, and a reservation of ours is on its way, as which it would stay for
+// nothing: it is reserved by one more, and released as from the last look. Where this worker may
+// not write, neither was the one before.
+void Release::overtake(const PciAddress& address, std::uint64_t epoch,
+                       const placement::ProviderView& view) {
+  context_.ports.log.info(
+      log_name::kConductor,
+      fmt::format("{} is un-reserved by another hand, and a reservation of this worker's may still "
+                  "come: it is reserved and released once more",
+                  to_string(address)));
+  sent_[address] = true;  // whoever got it meanwhile is asked about, as after a release of ours
+  const auto overtaken = [this, address, epoch, generation = view.generation](
+                             const Result<placement::ProviderView>& fenced) {
+    if (context_.is_stale(address, epoch)) return;
+    if (fenced) return confirmed(address, epoch, *fenced, generation);
+    if (fenced.error().code == Errc::refused) {
+      return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
+    }
+    context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+  };
+  fence_.put(address, view, view.inventories.front().total, overtaken);
 }
 
 // A write moves the generation. That of a provider of Cyborg's, which gets the same UUID when it is

@@ -71,6 +71,8 @@ class Release final {
   void hand_over(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
                  const placement::ProviderView& view, std::int64_t generation);
+  void overtake(const PciAddress& address, std::uint64_t epoch,
+                const placement::ProviderView& view);
   [[nodiscard]] Trace trace_of_put(const Record& record, std::int64_t generation) const;
   void ask_the_claim(const PciAddress& address, std::uint64_t epoch, Trace trace);
   void claim_is_gone(const PciAddress& address, std::uint64_t epoch, Trace trace, Facts facts);
@@ -87,8 +89,8 @@ class Release final {
   Recheck& recheck_;
   KeptErase kept_;
   std::map<PciAddress, placement::ProviderView> views_;  // as look() read them, for the PUT
-  // True if this worker sent the PUT of the release it began last; absent: it began none, and an
-  // earlier worker may have sent one.
+  // True if this worker sent the PUT of the release it began last, or another hand released the
+  // device; absent: it began none, and an earlier worker may have sent one.
   std::map<PciAddress, bool> sent_;
   std::uint64_t count_ = 0;
 };

@@ -92,11 +92,7 @@ void Reserver::see_moved(const PciAddress& address, const placement::ProviderVie
 // Stops the work on a device that somebody got: he may start on it at any moment.
 void Reserver::stop_work(const PciAddress& address, const placement::ProviderView& view) {
   if (!is_busy(context_.record_of(address).stage) || view.free()) return;
-  const std::string& consumer = view.consumers.front();
-  Assessment taken;
-  raise_alarm(taken, context_.record_of(address), fmt::format("consumer {}", consumer),
-              view.burned());
-  taken.facts.name_tenant(consumer, InstanceSource::allocation);
+  Assessment taken = given_in_cleaning(context_.record_of(address), view);
   context_.ports.log.error(log_name::kConductor,
                            fmt::format("{}: {}", to_string(address), taken.alarm));
   context_.post(address, Event{Trigger::allocation_seen, 0, std::move(taken.facts)});

@@ -41,7 +41,7 @@ void WriteFence::put(const PciAddress& address, const placement::ProviderView& v
       fence_now.needed = needed_before && outcome == WriteOutcome::unmade;
     } else if (outcome != WriteOutcome::unknown) {
       Reservations& sent = fence_now.reservations[view.uuid];
-      if (sent.generation == view.generation) sent.open -= 1;
+      if (sent.generation == view.generation && sent.open > 0) sent.open -= 1;
     }
     done(std::move(after));
   };

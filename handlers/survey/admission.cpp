@@ -79,9 +79,9 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
     out.facts.name_tenant(sighting.holder->instance_uuid, InstanceSource::arq);
   }
   if (!out.trigger || !is_known_dirty(record, ledger)) return;
-  raise_alarm(out, record, who, view.burned());
   // The error that an operator was told of stands, whatever the bus says.
-  if (stage == Stage::error && view.free()) out.facts.last_error.reset();
+  if (stage == Stage::error && view.free()) return;
+  raise_alarm(out, record, who, view.burned());
 }
 
 // Reserved by somebody's hand as far as is known, and an ARQ that nothing else speaks for is said

@@ -82,6 +82,14 @@ void raise_alarm(Assessment& out, const Record& record, const std::string& who, 
   out.facts.last_error = out.alarm;
 }
 
+Assessment given_in_cleaning(const Record& record, const placement::ProviderView& view) {
+  const std::string& consumer = view.consumers.front();
+  Assessment out;
+  raise_alarm(out, record, fmt::format("consumer {}", consumer), view.burned());
+  out.facts.name_tenant(consumer, InstanceSource::allocation);
+  return out;
+}
+
 bool has_anothers_dirt(const Record& record) {
   return record.stage == Stage::allocated &&
          record.last_error.find(kNotKnownToBeClean) != std::string::npos;

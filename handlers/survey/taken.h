@@ -21,6 +21,9 @@ namespace reclaim {
 // A tenant has got what is not known to be clean: said in journal, last_error and log. `who` holds
 // it; `reserved`: nobody else can get it meanwhile.
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved);
+// That alarm of a device in its cleaning, as its provider shows it now.
+[[nodiscard]] Assessment given_in_cleaning(const Record& record,
+                                           const placement::ProviderView& view);
 // True if the tenant of that alarm has the device still.
 [[nodiscard]] bool has_anothers_dirt(const Record& record);
 

@@ -56,20 +56,26 @@ Status read_scope(const Value& token, Identity& identity) {
 
 // True if somebody or something may act in the user's name: by a trust, OAuth, or any method other
 // than those by which a person shows who he is (an EC2 pair, which an admin can make for him, or an
-// application credential are none of these).
+// application credential are none of these). A token that was made of another names that one's
+// methods too; a Keystone that does not know the method of EC2 pairs leaves it out, so that "token"
+// alone shows nobody.
 bool is_delegated(const Value& token) {
-  constexpr std::array<std::string_view, 8> kInPerson = {"password", "token",  "totp",  "external",
-                                                         "kerberos", "mapped", "saml2", "openid"};
+  constexpr std::string_view kOfAnother = "token";
+  constexpr std::array<std::string_view, 7> kInPerson = {
+      "password", "totp", "external", "kerberos", "mapped", "saml2", "openid"};
   if (json::find(token, "OS-TRUST:trust") != nullptr) return true;
   if (json::find(token, "OS-OAUTH1") != nullptr) return true;
   const Value* methods = json::find(token, "methods");
   if (methods == nullptr || !methods->IsArray() || methods->Empty()) return true;
-  return !std::all_of(methods->Begin(), methods->End(), [&](const Value& method) {
-    return method.IsString() &&
-           std::find(kInPerson.begin(), kInPerson.end(),
-                     std::string_view(method.GetString(), method.GetStringLength())) !=
-               kInPerson.end();
-  });
+  bool shows_person = false;
+  for (const Value& method : methods->GetArray()) {
+    if (!method.IsString()) return true;
+    const std::string_view name(method.GetString(), method.GetStringLength());
+    const bool in_person = std::find(kInPerson.begin(), kInPerson.end(), name) != kInPerson.end();
+    if (!in_person && name != kOfAnother) return true;
+    shows_person = shows_person || in_person;
+  }
+  return !shows_person;
 }
 
 }  // namespace

@@ -107,8 +107,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   // The wall clock may have been set back since; the release still came after the tenancy.
   record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
   record.accepted = false;
-  record.clean_start = CleanStart::automatic;
-  record.steps_ordered.clear();
+  forget_order(record);
   record.erase_begun = false;
   record.planned_stop = false;
   record.attempts = 0;
@@ -148,10 +147,7 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
   if (on == Trigger::operator_steps) forget_erase(record);
   // It may have been given back, and a tenancy may have come and gone: an operator's word was for
   // the cleaning before.
-  if (from == Stage::confirming || on == Trigger::look_changed) {
-    record.clean_start = CleanStart::automatic;
-    record.steps_ordered.clear();
-  }
+  if (from == Stage::confirming || on == Trigger::look_changed) forget_order(record);
   if (from == Stage::error) record.erases = 0;
   // The plan is locked in; in error, and where it cannot be carried out, it is made again.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
@@ -178,6 +174,7 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts, W
 
 void enter_error(Record& record, const Row& row, const Facts& facts, WallMs now) {
   const Trigger on = row.on;
+  record.clean_start = CleanStart::automatic;  // an operator's word was for the cleaning that ends
   if (on == Trigger::verified_unfit) record.verified_at = now;
   record.last_error =
       facts.detail.empty() ? std::string(row.why) : fmt::format("{}: {}", row.why, facts.detail);
@@ -205,10 +202,10 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::allocated:
       if (begins_tenancy(on)) {
         record.held = false;
-        record.clean_start = CleanStart::automatic;
-        record.steps_ordered.clear();
         record.attempts = 0;
         record.erases = 0;
+        // Anybody on the bus can invent an accelerator request: it ends no operator's word.
+        if (facts.instance_source != InstanceSource::arq) forget_order(record);
       }
       if (on == Trigger::released_taken) {
         certify(record, facts, now);
@@ -415,6 +412,11 @@ void forget_tenancy(Record& record) {
   record.unseen = {};
   record.heard.clear();
   record.request_id.clear();
+}
+
+void forget_order(Record& record) {
+  record.clean_start = CleanStart::automatic;
+  record.steps_ordered.clear();
 }
 
 Record planned_stop(const Record& record, WallMs now) {

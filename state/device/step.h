@@ -110,6 +110,9 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 // The tenancy is over, and its certificate is made: nothing of it is told of the next.
 void forget_tenancy(Record& record);
 
+// An operator's word to clean, and the steps that he named, were for another cleaning.
+void forget_order(Record& record);
+
 // The record as a worker leaves it that is told to stop.
 [[nodiscard]] Record planned_stop(const Record& record, WallMs now);
 

@@ -82,10 +82,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
                        knows_erase(known, record, digest);
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
   // The operator's word in an older record was for an earlier cleaning.
-  if (known == nullptr || record.epoch < known->epoch) {
-    record.clean_start = CleanStart::automatic;
-    record.steps_ordered.clear();
-  }
+  if (known == nullptr || record.epoch < known->epoch) forget_order(record);
   // A retirement, and its end, are on the ledger before they are on the record; but a ledger may be
   // lost, or an older one.
   if (known != nullptr && record.epoch <= known->epoch) record.retired = known->retired;

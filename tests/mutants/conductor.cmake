@@ -462,15 +462,32 @@ unit_mutant(a_cast_takes_named_steps_back conductor handlers/conductor/device_or
 unit_mutant(accepted_steps_are_lost conductor handlers/conductor/device_orders.cpp
   NamedSteps.AreRunWhere*
   "an operator is told that his steps are accepted, and the drive is released without them"
-  [[kind != OrderKind::clean || !order.steps.empty();]]
-  [[kind == OrderKind::disown || kind == OrderKind::retire;]])
+  [[  if (device.saving) return done(std::string(kIsWritten));
+  auto steps =]]
+  [[  auto steps =]])
+unit_mutant(accepted_enrolments_are_lost conductor handlers/conductor/device_orders.cpp
+  Dirty.WhatIsTold*
+  "an operator is told that a drive is enrolled, and it is not"
+  [[  if (device.saving) return done(std::string(kIsWritten));
+  facts.serial =]]
+  [[  facts.serial =]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
-  [[        record.clean_start = CleanStart::automatic;
-        record.steps_ordered.clear();
-        record.attempts = 0;]]
-  [[        record.clean_start = CleanStart::automatic;
-        record.attempts = 0;]])
+  [[        if (facts.instance_source != InstanceSource::arq) forget_order(record);]] [[]])
+unit_mutant(requests_end_an_order conductor state/device/step.cpp
+  NamedStepsOfCyborg.SurviveATenancy*
+  "two messages on the bus have a drive offered without the step that its operator ordered"
+  [[        if (facts.instance_source != InstanceSource::arq) forget_order(record);]]
+  [[        forget_order(record);]])
+unit_mutant(said_tenancies_keep_an_order conductor handlers/conductor/admissions.cpp
+  NamedStepsOfCyborg.AreForgotten*
+  "steps that were named for one cleaning are run after the next tenant of Cyborg's"
+  [[  if (shown_at_last) forget_order(next);]] [[]])
+unit_mutant(an_order_counts_twice conductor state/device/step.cpp
+  NamedStepsOfCyborg.ACast*
+  "a drive that only an operator has cleaned is erased by a cast, because he had begun it once"
+  [[  record.clean_start = CleanStart::automatic;  // an]]
+  [[  // an]])
 unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservation.cpp
   BindReservation.*:MaintenanceReservation.*
   "what an operator reserved is put on offer when it is unbound, or its maintenance ends"

@@ -137,7 +137,7 @@ unit_mutant(overtaken_is_unmade conductor handlers/conductor/write_fence.cpp *La
 unit_mutant(late_reservations_are_forgotten conductor handlers/conductor/release.cpp
   LateWrites.WhatIsReadBack*
   "a drive that was released stays reserved for nothing, by a write of ours that comes late"
-  [[if (fence_.may_be_reserved(address, view)) {]] [[if (false) {]])
+  [[if (fence_.may_be_reserved(address, view)) return]] [[if (false) return]])
 unit_mutant(handed_over_unread conductor handlers/conductor/release.cpp
   LateWrites.WhatIsHandedOver*
   "Cyborg's agent is told that a drive is clean that a tenant has had meanwhile"

@@ -205,12 +205,15 @@ TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
 TEST(FleetStatus, ATenantOfWhatIsNotKnownToBeCleanNeedsAttention) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:c1:00.0", Stage::allocated, kHourMs)};
+  one.records[0].tenancy_seen_at = kNow;
   EXPECT_TRUE(look({one}).healthy());
   one.records[0].last_error = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
   EXPECT_FALSE(look({one}).healthy());
   EXPECT_THAT(
       render(look({one}), 0),
       HasSubstr("c1 0000:c1:00.0 for 1h0m: bound by X although Y had it: a tenant has got"));
+  one.records[0].tenancy_seen_at.ms -= 25 * kHourMs;
+  EXPECT_TRUE(look({one}).healthy()) << "for a day";
 }
 
 // Which it is no more: the worker reserved it again at once.

@@ -8,6 +8,7 @@
 #include "handlers/survey/plan.h"
 #include "state/device/step.h"
 #include "tests/sim/world.h"
+#include "tests/unit/handlers/arq_kick.h"
 
 namespace reclaim::sim {
 namespace {
@@ -39,6 +40,7 @@ struct NamedSteps : ::testing::Test {
     WorldOptions options;
     options.scripted = true;
     options.cyborg = cyborg;
+    options.cyborg_api = false;
     world.emplace(options);
     world->own_steps = {step("audit", 60), step("reflash", 0)};
     for (const OperatorStep& own : world->own_steps) {
@@ -186,8 +188,19 @@ TEST_F(NamedSteps, InErrorTheyBeginAnotherTry) {
   EXPECT_EQ(world->releases, 1U);
 }
 
+constexpr const char* kInstance = "9d3c5e1f-8a52-4a7e-9f0d-c1f0e8a4b7d2";
+
 struct NamedStepsOfCyborg : NamedSteps {
   NamedStepsOfCyborg() : NamedSteps(true) {}
+
+  void hear_of_a_bind() { hear("accelerator_request.bind.end", ArqState::bound); }
+  void hear_of_its_end() { hear("accelerator_request.unbind.end", ArqState::unbound); }
+  void hear(const std::string& event, ArqState state) {
+    Arq arq = arq_of(world->slots.at(0).address, "0b7a4b2c-52ab-5a4c-8a8b-2f0a9f0b7d11", kInstance);
+    arq.state = state;
+    world->conductor->take(arq_kick(event, arq));
+    world->pass(kMinuteMs);
+  }
 };
 
 // It is no operator's word, and anybody on the bus can say it.
@@ -201,6 +214,52 @@ TEST_F(NamedStepsOfCyborg, SurviveACleanupCast) {
   world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
   EXPECT_EQ(world->releases, 1U);
+}
+
+// Nor is an accelerator request, until Placement shows its instance.
+TEST_F(NamedStepsOfCyborg, SurviveATenancyThatIsOnlySaid) {
+  world->manual = true;
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+  hear_of_a_bind();
+  ASSERT_EQ(world->record().stage, Stage::allocated);
+  ASSERT_EQ(world->record().instance_source, InstanceSource::arq);
+  world->drive().guarded = false;
+  hear_of_its_end();
+  world->pass(kHourMs);
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(NamedStepsOfCyborg, AreForgottenOnceItIsShown) {
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  hear_of_a_bind();
+  ASSERT_FALSE(world->record().steps_ordered.empty());
+  world->provider().consumers.push_back(kInstance);
+  world->placement.touch(world->provider().row.uuid);
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().instance_source, InstanceSource::allocation);
+  EXPECT_THAT(world->record().steps_ordered, IsEmpty());
+}
+
+// The order counted for the cleaning that ended.
+TEST_F(NamedStepsOfCyborg, ACastStartsNothingManualThatHadBeenStarted) {
+  world->manual = true;
+  world->drive().command_ends_with = Errc::failed;
+  EXPECT_EQ(order(kReflash), "");
+  ASSERT_EQ(world->record().stage, Stage::error);
+  world->drive().command_ends_with.reset();
+  ran.clear();
+  world->command("cleanup_device", world->slots.at(0).address);
+  world->pass(kHourMs);
+  EXPECT_THAT(ran, IsEmpty());
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_EQ(world->record().clean_start, CleanStart::awaited);
+  EXPECT_FALSE(world->record().steps_ordered.empty());
+  EXPECT_EQ(world->releases, 0U);
 }
 
 TEST_F(NamedSteps, SurviveARestart) {

@@ -396,8 +396,8 @@ TEST_F(TokenValidatorTest, ATokenThatWasDelegatedIsTold) {
   // An EC2 pair is one that an admin makes for anybody.
   int tokens = 0;
   for (const std::string methods :
-       {R"(["application_credential", "token"])", R"(["ec2credential"])", R"(["of-a-plugin"])",
-        "[]", R"("password")"}) {
+       {R"(["application_credential", "token"])", R"(["ec2credential"])", R"(["token"])",
+        R"(["of-a-plugin"])", "[]", R"("password")"}) {
     transport_.then(replaced(subject(in(kHourMs)), R"(["password"])", methods.c_str()));
     EXPECT_TRUE(validate("by" + std::to_string(++tokens))->delegated) << methods;
   }
