@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "config/settings.h"
@@ -144,6 +145,7 @@ Status parse_cluster(std::string_view rest, RedisOptions& redis) {
 
 // The login of the sentinels, which is theirs alone.
 Status take_sentinel_query(std::string_view query, RedisOptions& redis) {
+  std::set<std::string_view> seen;
   while (!query.empty()) {
     const std::string_view part = take_until(query, '&');
     const std::size_t equals = part.find('=');
@@ -156,6 +158,9 @@ Status take_sentinel_query(std::string_view query, RedisOptions& redis) {
       redis.sentinel_password = value;
     } else {
       return invalid("only sentinel_username=U and sentinel_password=P may follow '?'");
+    }
+    if (!seen.insert(name).second) {
+      return invalid(fmt::format("{} is given twice: give it once", name));
     }
   }
   if (redis.sentinel_password.empty() && !redis.sentinel_username.empty()) {

@@ -40,11 +40,11 @@ class Remarks {
 
   void redis() {
     const RedisOptions& redis = settings_.redis;
-    if (!redis.unix_socket.empty()) return;
     // Only the sentinels know where the master stands: it is taken to be beside them, and the nodes
     // of a cluster that url does not name beside those that it names.
     std::vector<RedisAddress> at = redis.sentinels.empty() ? redis.cluster : redis.sentinels;
-    if (at.empty()) at.push_back({redis.host, redis.port});
+    if (at.empty() && !redis.host.empty()) at.push_back({redis.host, redis.port});
+    if (at.empty()) return;  // a unix socket, or url could not be read
     if (redis.password.empty()) {
       std::string where = fmt::format("{}:{}", redis.host, redis.port);
       if (!redis.cluster.empty()) where = "a node of the cluster";

@@ -247,7 +247,11 @@ class Builder {
   void redis(const Reading& reading) {
     RedisOptions& r = out_.settings.redis;
     const Status parsed = parse_redis_url(read_.string("redis", "url"), r);
-    if (!parsed.ok()) read_.complain("redis", "url", ": " + parsed.error().what);
+    if (!parsed.ok()) {
+      read_.complain("redis", "url", ": " + parsed.error().what);
+      r = RedisOptions();
+      r.host.clear();  // no address: security_remarks() says nothing of it
+    }
     fill_group(reading, "redis", out_.settings);
     if (r.reconnect_min_ms > r.reconnect_max_ms) {
       read_.complain("redis", "reconnect_min_ms", " is greater than reconnect_max_ms");

@@ -80,6 +80,11 @@ TEST(RedisUrl, SentinelErrors) {
   EXPECT_THAT(redis_error("redis+sentinel://s1/cloud?db=1"), HasSubstr("may follow '?'"));
   EXPECT_THAT(redis_error("redis+sentinel://s1/cloud?sentinel_username=u"),
               HasSubstr("no sentinel_password"));
+  for (const std::string name : {"sentinel_username", "sentinel_password"}) {
+    EXPECT_THAT(redis_error("redis+sentinel://s1/cloud?sentinel_username=u&sentinel_password=w&" +
+                            name + "=w"),
+                HasSubstr(name + " is given twice: give it once"));
+  }
   EXPECT_THAT(redis_error("redis+sentinel://u@s1/cloud"), HasSubstr("a user but no password"));
   std::string many = "redis+sentinel://s";
   for (int i = 0; i < 40; ++i) many += ",s";

@@ -142,6 +142,17 @@ TEST(SecurityRemarks, ALoginOfTwoGroupsIsToldOnce) {
   EXPECT_EQ(remarks_with("[placement]\nauth_url = http://far/v3\n").size(), 1U);
 }
 
+TEST(SecurityRemarks, NothingIsSaidOfARedisWhoseUrlCannotBeRead) {
+  for (const char* url :
+       {"redis+sentinel://u:p@s1", "redis+sentinel://s1/cloud?sentinel_username=u", "redis://far:x",
+        "redis://u@far", "redis+cluster://n1/3", "unix:///run/%00", "rediss", "nonsense", ""}) {
+    const CheckedSettings checked =
+        build({own(kClosed), own(fmt::format("[redis]\nurl = {}\n", url), "more.conf")});
+    EXPECT_THAT(texts(checked.problems), ElementsAre(HasSubstr("[redis] url"))) << url;
+    EXPECT_THAT(lines(security_remarks(checked.settings)), IsEmpty()) << url;
+  }
+}
+
 TEST(SecurityRemarks, OnlyHttpToAnotherHostIsInTheClear) {
   EXPECT_TRUE(in_the_clear("http://127.0.0.1.example/v3"));
   EXPECT_TRUE(in_the_clear("http://127.0.0.1@far:80/"));
