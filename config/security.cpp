@@ -62,6 +62,13 @@ class Remarks {
           "name another master, and that one is sent the password of Redis",
           "give the sentinels a password and the hosts a user that may only ask "
           "(docs/redis-servers.md), or let nobody but the hosts reach them");
+    } else if (!redis.sentinels.empty() &&
+               (redis.sentinel_username.empty() || redis.sentinel_username == "default")) {
+      add("[redis] url logs in to the sentinels as their user default, who may do everything: a "
+          "host that is compromised may name another master, and that one is sent the password of "
+          "Redis",
+          "give each sentinel a user that may only ask, and name it in sentinel_username "
+          "(docs/redis-servers.md)");
     }
     const auto far = std::find_if(at.begin(), at.end(), [](const RedisAddress& address) {
       return !is_loopback(address.host);

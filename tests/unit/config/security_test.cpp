@@ -74,6 +74,14 @@ const Open kOpen[] = {
      "[redis] url has no sentinel_password: every client that can connect to a sentinel may name "
      "another master, and that one is sent the password of Redis",
      "or let nobody but the hosts reach them"},
+    {"[redis]\nurl = redis+sentinel://u:p@127.0.0.1/cloud?sentinel_password=ADMIN\n",
+     "[redis] url logs in to the sentinels as their user default, who may do everything: a host "
+     "that is compromised may name another master",
+     "and name it in sentinel_username (docs/redis-servers.md)"},
+    {"[redis]\nurl = redis+sentinel://u:p@127.0.0.1/cloud?sentinel_username=default&"
+     "sentinel_password=ADMIN\n",
+     "[redis] url logs in to the sentinels as their user default",
+     "and name it in sentinel_username (docs/redis-servers.md)"},
     {"[DEFAULT]\ntransport_url = rabbit://u:p@localhost,u:p@bus.example/\n",
      "transport_url: messages and the password go to bus.example in the clear",
      "?ssl=1&ssl_ca_file=PATH in the URL"},
@@ -116,7 +124,8 @@ TEST(SecurityRemarks, NothingIsSaidOfWhatIsClosed) {
   EXPECT_THAT(remarks_with(""), IsEmpty());
   for (const char* closed :
        {"[redis]\nurl = redis://u:p@127.0.0.1:6379/0\n", "[redis]\nurl = redis://u:p@[::1]/0\n",
-        "[redis]\nurl = redis+sentinel://u:p@[::1]/cloud?sentinel_password=w\n",
+        "[redis]\nurl = redis+sentinel://u:p@[::1]/cloud?sentinel_username=reclaim&"
+        "sentinel_password=w\n",
         "[placement]\nauth_url = http://localhost:5000/v3\n",
         "[placement]\nendpoint_override = http://[::1]:8778\n",
         "[DEFAULT]\ntransport_url = rabbit://u:p@127.0.0.1/\n",
