@@ -151,9 +151,15 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
   return Ok{};
 }
 
+// The keys that were given, and by which options.
+struct Given {
+  const CertificateOptions& options;
+  const std::vector<PublicKey>& keys;
+};
+
 // Says what speaks against one of a chain's entries, or what passes for one; empty: nothing.
 std::string why_not_of_chain(const std::string& folder, const std::string& text,
-                             const Sealed& sealed, const ChainReport& chain) {
+                             const Sealed& sealed, const ChainReport& chain, const Given& given) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error().what;
   const auto at =
@@ -161,18 +167,24 @@ std::string why_not_of_chain(const std::string& folder, const std::string& text,
                    [&](const ChainFile& file) { return file.sequence == sealed.sequence; });
   const auto there = at == listing->files.end() ? Result<std::string>(std::string())
                                                 : read_sealed(folder, at->name);
-  if (!there.ok() || *there != text) {
+  if (!there.ok()) return there.error().what;
+  if (*there != text) {
     return fmt::format("is not entry {} of the chain in {}", sealed.sequence, folder);
   }
   const auto& problems = chain.problems;
   const auto problem = std::find_if(problems.begin(), problems.end(),
                                     [&](const ChainProblem& one) { return one.file == at->name; });
   if (problem != problems.end()) return problem->what;
-  if (!chain.broken()) return {};
-  return fmt::format(
-      "the chain in {} is broken, so that no entry of it is proven by itself: "
-      "`reclaim certificate verify` without a name tells where",
-      folder);
+  if (chain.broken()) {
+    return fmt::format(
+        "the chain in {} is broken, so that no entry of it is proven by itself: "
+        "`reclaim certificate verify` without a name tells where",
+        folder);
+  }
+  // Who names an entry of a chain gives the keys of that chain.
+  const auto unused = unused_keys(chain, given.options, given.keys);
+  if (unused.empty()) return {};
+  return fmt::format("is in {}, but {} {}", folder, unused.front().file, unused.front().what);
 }
 
 // "certificate of serial 'S1'", "audit quarantined of serial 'S1'".
@@ -196,8 +208,9 @@ bool names_an_entry(std::string_view name) {
 }
 
 // True if a file by the key has to be the chain's own entry: one is signed with the key, or revokes
-// it.
+// it, or none can be read, so that nobody knows.
 bool speaks_of(const ChainReport& chain, const std::string& key_id) {
+  if (chain.signers.empty()) return chain.count > 0;
   return chain.signers.contains(key_id) || chain.revoked.contains(key_id);
 }
 
@@ -208,7 +221,7 @@ using ChainsByFolder = std::map<std::string, Result<ChainReport>>;
 // there does not speak of the file's key.
 std::string why_not_where_it_lies(const std::string& path, const std::string& text,
                                   const Sealed& sealed, const std::vector<PublicKey>& keys,
-                                  ChainsByFolder& chains) {
+                                  const Given& given, ChainsByFolder& chains) {
   const fs::path parent = fs::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   std::error_code failed;
@@ -219,14 +232,15 @@ std::string why_not_where_it_lies(const std::string& path, const std::string& te
   const Result<ChainReport>& chain = known->second;
   if (!chain.ok()) return chain.error().what;
   if (!speaks_of(*chain, sealed.key_id)) return {};
-  return why_not_of_chain(folder, text, sealed, *chain);
+  return why_not_of_chain(folder, text, sealed, *chain, given);
 }
 
 // An ID of the folder, where it names a file there, or a file wherever it lies. A file by a key of
 // the folder's chain, or of one beside it, has to be in that; one by another key is another host's,
 // or of a chain that is not at hand.
 void verify_one(const std::string& folder, const std::string& named, const Result<ChainFile>& file,
-                const ChainReport& chain, ChainsByFolder& elsewhere, Verdicts& verdicts) {
+                const ChainReport& chain, const Given& given, ChainsByFolder& elsewhere,
+                Verdicts& verdicts) {
   const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
   if (!text.ok()) {
     const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
@@ -240,12 +254,13 @@ void verify_one(const std::string& folder, const std::string& named, const Resul
                                            sealed->sequence, sealed->id));
   }
   if (file.ok() || speaks_of(chain, sealed->key_id)) {
-    if (std::string why = why_not_of_chain(folder, *text, *sealed, chain); !why.empty()) {
+    if (std::string why = why_not_of_chain(folder, *text, *sealed, chain, given); !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }
   }
   if (!file.ok()) {
-    if (std::string why = why_not_where_it_lies(named, *text, *sealed, chain.keys, elsewhere);
+    if (std::string why =
+            why_not_where_it_lies(named, *text, *sealed, chain.keys, given, elsewhere);
         !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }
@@ -308,29 +323,26 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   const bool whole = options.all || options.named.empty() || !options.expect.empty();
   auto chain = check_chain(folder, *keys);
   if (!chain.ok()) {
-    if (whole) return complain(err, chain.error());
+    if (whole || !options.folder.empty()) return complain(err, chain.error());
     chain = ChainReport{};
     chain->keys = *keys;
   }
   Verdicts verdicts;
   ChainsByFolder elsewhere;
-  bool is_held_against_keys = whole;
   for (const std::string& named : options.named) {
-    const auto file = find_file(folder, named);
-    verify_one(folder, named, file, *chain, elsewhere, verdicts);
-    // Who names an entry of the chain gives the keys of that chain.
-    is_held_against_keys = is_held_against_keys || file.ok();
+    verify_one(folder, named, find_file(folder, named), *chain, {options, *keys}, elsewhere,
+               verdicts);
   }
   if (whole) {
     if (Status looked = verify_folder(folder, *chain, must_have_entry(options), verdicts);
         !looked.ok()) {
       return complain(err, looked.error());
     }
-  }
-  if (is_held_against_keys) {
     for (const ChainProblem& problem : unused_keys(*chain, options, *keys)) {
       verdicts.bad(problem.file, problem.what);
     }
+  } else if (chain->count == 0 && !options.folder.empty()) {
+    verdicts.bad(folder, std::string(kNoEntry));
   }
   if (!options.expect.empty()) verify_expected(folder, options, verdicts);
   const auto text = format_list(verdicts.table(), options.view);
