@@ -173,7 +173,8 @@ Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
 }
 
 bool must_have_entry(const CertificateOptions& options) {
-  return !options.folder.empty() || !options.public_keys.empty() || !options.expect.empty();
+  return options.all_hosts || !options.folder.empty() || !options.public_keys.empty() ||
+         !options.expect.empty();
 }
 
 Result<ChainListing> list_named(const std::string& folder, const CertificateOptions& options) {

@@ -18,8 +18,8 @@
 
 namespace reclaim::cli {
 
-// The complaint of an empty folder that was named, or that an auditor's key or noted entry is held
-// against.
+// The complaint of an empty folder that was named, that is of a host in a mirror, or that an
+// auditor's key or noted entry is held against.
 inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of a chain?";
 // True if an empty folder is complained of; else it is of a host that has released nothing yet.
 [[nodiscard]] bool must_have_entry(const CertificateOptions& options);

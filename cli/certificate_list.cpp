@@ -23,8 +23,7 @@ struct Listed {
 
 Status list_one(const ChainPlace& place, const CertificateOptions& options,
                 const Selection& selection, Listed& listed, std::ostream& err) {
-  const auto listing =
-      options.all_hosts ? list_chain(place.folder) : list_named(place.folder, options);
+  const auto listing = list_named(place.folder, options);
   if (!listing.ok()) return listing.error();
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(place.folder, file.name);

@@ -273,7 +273,10 @@ TEST_F(Mirror, AnEmptyListSaysWhyAndIsNoLine) {
   options.host = "compute-2";
   ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
   EXPECT_THAT(err_.str(), HasSubstr(": 3 erasures are of another time\n"));
-  ASSERT_EQ(run(&run_audit_list, options, Format::table), 0);
+  config::Settings settings;
+  settings.state_path = state_path_;
+  err_.str("");
+  EXPECT_EQ(run_audit_list(settings, {}, out_, err_), 0);
   EXPECT_EQ(err_.str(), "nothing has happened here yet\n");
 }
 
@@ -328,6 +331,28 @@ TEST_F(Mirror, AHostWithAKeyAndNoChainIsSaid) {
   fs::remove_all(folder);
   fs::rename(aside, folder);
   EXPECT_EQ(run(&run_certificate_report, of_project()), 0) << err_.str();
+}
+
+// Whoever may write the mirror empties the folder, and leaves it.
+TEST_F(Mirror, AHostWithoutAnEntryIsSaid) {
+  const auto emptied = [&](const std::string& host) {
+    std::filesystem::remove_all(mirror_ + "/" + host);
+    std::filesystem::create_directory(mirror_ + "/" + host);
+  };
+  emptied("compute-2");
+  EXPECT_EQ(run(&run_certificate_list, of_project()), 1);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("compute-1"), Not(HasSubstr("compute-2"))));
+  EXPECT_THAT(err_.str(), HasSubstr(mirror_ + "/compute-2: has no entry: is it the folder of a"));
+  EXPECT_EQ(run(&run_certificate_report, of_project()), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("host compute-2: no entry yet"));
+  CertificateOptions of_one = of_project();
+  of_one.host = "compute-1";
+  EXPECT_EQ(run(&run_certificate_list, of_one), 0) << err_.str();
+  emptied("compute-1");
+  for (const auto command : {&run_certificate_list, &run_certificate_report}) {
+    EXPECT_EQ(run(command, {}), 1);
+    EXPECT_THAT(err_.str(), HasSubstr("has no entry: is it the folder of a chain?"));
+  }
 }
 
 // Who has a key that leaked cuts a copy before its revocation, and goes on with it.
