@@ -161,7 +161,7 @@ unit_mutant(arqs_begin_the_tenancy_again conductor handlers/conductor/audit_trai
 unit_mutant(arqs_take_an_errors_note conductor handlers/survey/admission.cpp
   ForgedBinding.OfADeviceInError*
   "that an operator aborted a cleaning is told nowhere, because of a word on the bus"
-  [[  if (stage == Stage::error && view.free()) out.facts.last_error.reset();]] [[]])
+  [[  if (stage == Stage::error && view.free()) return;]] [[]])
 unit_mutant(tenants_are_migrations_of_the_invented conductor handlers/survey/tenant.cpp
   ForgedBinding.OfAFreeDevice*
   "the certificate names a tenant as the migration of an instance that never had the drive"

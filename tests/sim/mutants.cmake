@@ -62,7 +62,7 @@ sim_mutant(no_fence handlers/conductor/write_fence.cpp
   return done(view);]])
 sim_mutant(lost_release_cannot_come_late handlers/conductor/write_fence.cpp
   "a release whose answer was lost is made while the drive is being sanitized again"
-  [[  if (reserved == 0) fence.needed = true;]] [[]])
+  [[    fence.needed = true;]] [[]])
 sim_mutant(lost_release_means_released handlers/conductor/release.cpp
   "a release whose answer was lost counts as made"
   [[        return context_.answer(address, epoch, Trigger::release_unknown, said(error));]]
