@@ -244,7 +244,7 @@ void verify_one(const std::string& folder, const std::string& named, const Resul
   const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
   if (!text.ok()) {
     const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
-    return verdicts.bad(named, path ? text.error().what : file.error().what);
+    return verdicts.bad(named, path || file.ok() ? text.error().what : file.error().what);
   }
   const auto sealed = check_sealed(*text, chain.keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);

@@ -174,8 +174,8 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
   const int printed = print(format_list(table, options.view), out, err);
   if (untold > 0) {
-    err << fmt::format("{} not told of wear yet, as each does when it is cleaned\n",
-                       counted(untold, "drive has", "drives have"));
+    err << fmt::format("of {} no wear is known: each tells of it when it is cleaned\n",
+                       counted(untold, "drive"));
   }
   return good ? printed : 1;
 }

@@ -73,6 +73,7 @@ void count_device(FleetStatus& out, const Record& record, WallMs now) {
     out.attention.back().text = "error: " + record.last_error;
   } else if (has_anothers_dirt(record) && now.ms - record.tenancy_seen_at.ms < kAlarmShownMs) {
     out.attention.push_back(line);
+    out.attention.back().age_s = age_s(now, record.tenancy_seen_at);
     out.attention.back().text = record.last_error;
   } else if (state == DeviceState::pending_cleaning && !record.maintenance &&
              !record.waiting_for.starts_with(kPaused) &&
@@ -86,7 +87,8 @@ std::string times_text(std::size_t times) {
   return times == 1 ? "" : fmt::format(" {} times, the last time", times);
 }
 
-// Counts what came of each cleaning that the journal tells of, and notes what was offered dirty.
+// Counts what came of each cleaning that the journal tells of, and notes what was offered dirty,
+// and what an instance got so.
 void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
   std::map<std::string, WallMs> begun;
   std::map<std::string, std::uint64_t> capacity;
@@ -95,6 +97,7 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
     const JournalEntry* last = nullptr;
   };
   std::map<std::string, Offered> offered;
+  std::map<std::string, const JournalEntry*> given;
   for (const Record& record : host.records) {
     capacity[to_string(record.address)] = record.capacity_bytes;
   }
@@ -114,6 +117,7 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
       Offered& seen = offered[entry.address];
       seen = {seen.times + 1, &entry};
     }
+    if (is_given_dirty(entry.trigger, entry.detail)) given[entry.address] = &entry;
     if (ends_well(entry.trigger) || entry.to == "error" || entry.to == "allocated")
       begun.erase(entry.address);
   }
@@ -121,6 +125,9 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
     out.offered_dirty.push_back({host.info.host, address, age_s(now, seen.last->at),
                                  fmt::format("seen on offer{} while its state was {}",
                                              times_text(seen.times), seen.last->from)});
+  }
+  for (const auto& [address, entry] : given) {
+    out.allocated_dirty.push_back({host.info.host, address, age_s(now, entry->at), entry->detail});
   }
 }
 
@@ -341,8 +348,10 @@ FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
     const bool oldest = a.age_s == kUnknownAge && b.age_s != kUnknownAge;
     return oldest || (b.age_s != kUnknownAge && a.age_s > b.age_s);
   });
-  std::stable_sort(out.offered_dirty.begin(), out.offered_dirty.end(),
-                   [](const auto& a, const auto& b) { return a.age_s < b.age_s; });
+  for (auto* lines : {&out.offered_dirty, &out.allocated_dirty}) {
+    std::stable_sort(lines->begin(), lines->end(),
+                     [](const auto& a, const auto& b) { return a.age_s < b.age_s; });
+  }
   std::stable_sort(out.worn.begin(), out.worn.end(), [](const Record& a, const Record& b) {
     return worn_percent(wear_of(a.findings)) > worn_percent(wear_of(b.findings));
   });
@@ -357,6 +366,8 @@ std::string render(const FleetStatus& status, std::size_t width) {
   screen.line(devices_text(status), kIndent);
   put_first(screen, "Needs attention, the oldest first", status.attention, kAttentionLinesMax,
             ": reclaim host list, reclaim device list --all-hosts --state error", attention_text);
+  put_first(screen, "Given to an instance though not clean, in the last 24 hours",
+            status.allocated_dirty, kOfferedLinesMax, "", offered_text);
   put_first(screen, "Offered though not clean, in the last 24 hours", status.offered_dirty,
             kOfferedLinesMax, "", offered_text);
   if (!status.offered_dirty.empty()) {
@@ -405,6 +416,7 @@ Fields status_fields(const FleetStatus& status) {
           {"held", number(status.held)},
           {"maintenance", number(status.maintenance)},
           {"attention", lines_json(status.attention)},
+          {"allocated_dirty_24h", lines_json(status.allocated_dirty)},
           {"offered_dirty_24h", lines_json(status.offered_dirty)},
           {"cleaned_24h", number(status.cleaned)},
           {"failed_24h", number(status.failed)},

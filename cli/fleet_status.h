@@ -45,6 +45,7 @@ struct FleetStatus {
   // Devices that somebody offered within the last day though they were not known to be clean, the
   // newest first; `age_s` of the last time.
   std::vector<Line> offered_dirty;
+  std::vector<Line> allocated_dirty;  // the same of those that an instance got
   std::vector<Record> worn;  // drives near their end (handlers/drive_wear.h), the worst first
   // The numbers of the last day.
   std::size_t cleaned = 0;

@@ -25,11 +25,6 @@ bool tenancy_begins(const Record& before, const Update& update) {
 
 }  // namespace
 
-bool is_shown_at_last(const Record& before, const Record& after) {
-  return before.stage == Stage::allocated && after.stage == Stage::allocated &&
-         is_only_said(before) && after.instance_source == InstanceSource::allocation;
-}
-
 AuditEntry audit_entry(AuditEvent event, const Record& record, std::string detail) {
   AuditEntry entry;
   entry.event = event;

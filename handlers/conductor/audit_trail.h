@@ -10,9 +10,6 @@
 
 namespace reclaim {
 
-// True if Placement now shows a tenancy that an accelerator request alone told of.
-[[nodiscard]] bool is_shown_at_last(const Record& before, const Record& after);
-
 // The entries of a transition, in their order; the erasure itself is told by its certificate.
 // Nothing of a device that is not cleaned, nor of a tenancy that Placement did not show. `detail`:
 // what the event said.

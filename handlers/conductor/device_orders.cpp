@@ -249,6 +249,7 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   const Stage stage = device.record.stage;
   const auto policy = policy_of(context_.policies, device.record);
   if (!device.record.cleanable() || !policy) return done(std::string(kNotListed));
+  if (device.saving && !is_busy(stage)) return done(std::string(kIsWritten));
   if (find_row(stage, Trigger::operator_steps) == nullptr) {
     return done(
         fmt::format("it is {}: steps are named for a device that is available, in error, or "
@@ -264,7 +265,6 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   if (const std::string why = why_outdated(device, order.issued_at); !why.empty()) {
     return done(why);
   }
-  if (device.saving) return done(std::string(kIsWritten));
   auto steps = decode_plan(order.steps);
   if (!steps) return done(steps.error().what);
   if (steps->empty() || steps->size() > kNamedStepsMax) {

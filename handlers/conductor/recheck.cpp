@@ -56,6 +56,7 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
     Assessment taken = given_in_cleaning(context_.record_of(address), *view);
     context_.ports.log.error(log_name::kConductor,
                              fmt::format("{}: {}", to_string(address), taken.alarm));
+    context_.want_survey(0);
     return context_.answer(address, epoch, Trigger::allocation_seen, std::move(taken.facts));
   }
   if (!view->burned()) {

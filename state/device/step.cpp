@@ -204,8 +204,6 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
         record.held = false;
         record.attempts = 0;
         record.erases = 0;
-        // Anybody on the bus can invent an accelerator request: it ends no operator's word.
-        if (facts.instance_source != InstanceSource::arq) forget_order(record);
       }
       if (on == Trigger::released_taken) {
         certify(record, facts, now);
@@ -352,6 +350,11 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.tenancy_seen_at = now;
     next.accepted = false;  // as it was before this tenant
   }
+  // Anybody on the bus can invent an accelerator request: it ends no operator's word.
+  const bool is_said = event.facts.instance_source == InstanceSource::arq;
+  if ((begins_tenancy(event.trigger) && !is_said) || is_shown_at_last(record, next)) {
+    forget_order(next);
+  }
   // An error keeps its text while it lasts: a self-loop is not a new error.
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);
@@ -412,6 +415,12 @@ void forget_tenancy(Record& record) {
   record.unseen = {};
   record.heard.clear();
   record.request_id.clear();
+}
+
+bool is_shown_at_last(const Record& before, const Record& after) {
+  return before.stage == Stage::allocated && after.stage == Stage::allocated &&
+         before.instance_source == InstanceSource::arq &&
+         after.instance_source == InstanceSource::allocation;
 }
 
 void forget_order(Record& record) {

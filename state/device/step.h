@@ -110,6 +110,9 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 // The tenancy is over, and its certificate is made: nothing of it is told of the next.
 void forget_tenancy(Record& record);
 
+// True if Placement shows an instance that its accelerator request alone had named.
+[[nodiscard]] bool is_shown_at_last(const Record& before, const Record& after);
+
 // An operator's word to clean, and the steps that he named, were for another cleaning.
 void forget_order(Record& record);
 

@@ -462,9 +462,9 @@ unit_mutant(a_cast_takes_named_steps_back conductor handlers/conductor/device_or
 unit_mutant(accepted_steps_are_lost conductor handlers/conductor/device_orders.cpp
   NamedSteps.AreRunWhere*
   "an operator is told that his steps are accepted, and the drive is released without them"
-  [[  if (device.saving) return done(std::string(kIsWritten));
-  auto steps =]]
-  [[  auto steps =]])
+  [[  if (device.saving && !is_busy(stage)) return done(std::string(kIsWritten));
+  if (find_row]]
+  [[  if (find_row]])
 unit_mutant(accepted_enrolments_are_lost conductor handlers/conductor/device_orders.cpp
   Dirty.WhatIsTold*
   "an operator is told that a drive is enrolled, and it is not"
@@ -473,16 +473,19 @@ unit_mutant(accepted_enrolments_are_lost conductor handlers/conductor/device_ord
   [[  facts.serial =]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
-  [[        if (facts.instance_source != InstanceSource::arq) forget_order(record);]] [[]])
+  [[(begins_tenancy(event.trigger) && !is_said) || ]] [[]])
 unit_mutant(requests_end_an_order conductor state/device/step.cpp
   NamedStepsOfCyborg.SurviveATenancy*
   "two messages on the bus have a drive offered without the step that its operator ordered"
-  [[        if (facts.instance_source != InstanceSource::arq) forget_order(record);]]
-  [[        forget_order(record);]])
+  [[(begins_tenancy(event.trigger) && !is_said)]] [[begins_tenancy(event.trigger)]])
 unit_mutant(said_tenancies_keep_an_order conductor handlers/conductor/admissions.cpp
   NamedStepsOfCyborg.AreForgotten*
   "steps that were named for one cleaning are run after the next tenant of Cyborg's"
   [[  if (shown_at_last) forget_order(next);]] [[]])
+unit_mutant(seen_offered_tenancies_keep_an_order conductor state/device/step.cpp
+  NamedStepsOfCyborg.AreForgotten*
+  "a drive that only an operator has cleaned is erased after its next tenant, without a word"
+  [[ || is_shown_at_last(record, next)) {]] [[) {]])
 unit_mutant(an_order_counts_twice conductor state/device/step.cpp
   NamedStepsOfCyborg.ACast*
   "a drive that only an operator has cleaned is erased by a cast, because he had begun it once"

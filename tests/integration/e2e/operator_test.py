@@ -242,7 +242,7 @@ class Commands(EndToEnd):
         self.assertIn("no worker says that its host has the label rack=8", err)
         code, out, err = worker.command("device", "list", "--worn")
         self.assertEqual((code, out), (0, ""), err)
-        self.assertIn("1 drive has not told of wear yet", err)
+        self.assertIn("of 1 drive no wear is known", err)
         code, out, err = worker.command("host", "resume", worker.name)
         self.assertEqual(code, 0, err)
         self.assertIn("it was not paused; cleanings begin as before", out)
@@ -275,7 +275,7 @@ class Commands(EndToEnd):
             code, out, err = worker.command("device", "list", *words.split(), "-f", "value", "-c",
                                             "Address")
             self.assertEqual((code, out.split()), (0, listed), err)
-            self.assertNotIn("not told of wear", err)
+            self.assertNotIn("no wear is known", err)
         code, _, err = worker.command("device", "list", "--label", "rack=8")
         self.assertEqual(code, 1)
         self.assertIn("no worker says that its host has the label rack=8", err)

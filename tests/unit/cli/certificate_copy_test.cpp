@@ -156,6 +156,16 @@ TEST_F(CertificateCopy, AFileIsNotProvenByAFolderWithoutAChain) {
   EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
 }
 
+TEST_F(CertificateCopy, AnEntryThatCannotBeReadIsSaidByItsNumberToo) {
+  fs::remove(at(2));
+  fs::create_symlink("nowhere", at(2));
+  CertificateOptions options;
+  options.folder = copy_;
+  options.named = {"2", "1"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("BAD"));
+}
+
 TEST_F(CertificateCopy, AHeadThatLeadsNowhereMakesNoFileOneAlone) {
   fs::remove(copy_ + "/head");
   fs::create_symlink("nowhere", copy_ + "/head");

@@ -205,7 +205,7 @@ TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
 TEST(FleetStatus, ATenantOfWhatIsNotKnownToBeCleanNeedsAttention) {
   HostState one = host("c1");
   one.records = {device("c1", "0000:c1:00.0", Stage::allocated, kHourMs)};
-  one.records[0].tenancy_seen_at = kNow;
+  one.records[0].tenancy_seen_at = WallMs{kNow.ms - kHourMs};
   EXPECT_TRUE(look({one}).healthy());
   one.records[0].last_error = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
   EXPECT_FALSE(look({one}).healthy());
@@ -214,6 +214,25 @@ TEST(FleetStatus, ATenantOfWhatIsNotKnownToBeCleanNeedsAttention) {
       HasSubstr("c1 0000:c1:00.0 for 1h0m: bound by X although Y had it: a tenant has got"));
   one.records[0].tenancy_seen_at.ms -= 25 * kHourMs;
   EXPECT_TRUE(look({one}).healthy()) << "for a day";
+}
+
+// Whether it has it still or not.
+TEST(FleetStatus, WhoGotWhatIsNotCleanIsNamedForADay) {
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:c1:00.0", Stage::pending_cleaning, 0)};
+  const std::string why = std::string("bound by X although Y had it: ") + kNotKnownToBeClean;
+  one.journal = {moved("allocated", "passed_on", "allocated", 300'000)};
+  one.journal.back().detail = why;
+  const FleetStatus status = look({one});
+  EXPECT_TRUE(status.healthy());
+  EXPECT_THAT(render(status, 0),
+              AllOf(HasSubstr("Given to an instance though not clean, in the last 24 hours\n"),
+                    HasSubstr("  c1 0000:c1:00.0 5m0s ago: " + why)));
+  EXPECT_THAT(status_fields(status),
+              ::testing::Contains(Pair(
+                  "allocated_dirty_24h",
+                  Cell(RawJson{R"([{"host":"c1","address":"0000:c1:00.0","age_s":300,"text":")" +
+                               why + "\"}]"}))));
 }
 
 // Which it is no more: the worker reserved it again at once.

@@ -45,6 +45,7 @@ std::vector<Member> documented() {
 std::vector<Member> printed() {
   FleetStatus status;
   status.attention.emplace_back();
+  status.allocated_dirty.emplace_back();
   status.offered_dirty.emplace_back();
   status.worn.emplace_back();
   status.paused.emplace_back();

@@ -245,6 +245,37 @@ TEST_F(NamedStepsOfCyborg, AreForgottenOnceItIsShown) {
   EXPECT_THAT(world->record().steps_ordered, IsEmpty());
 }
 
+// Only by somebody's un-reserving can an instance get it.
+TEST_F(NamedStepsOfCyborg, AreForgottenOnceItIsShownThoughItIsOnOffer) {
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  hear_of_a_bind();
+  ASSERT_FALSE(world->record().steps_ordered.empty());
+  const std::string& provider = world->provider().row.uuid;
+  world->placement.set_reserved_by(Offered::by_operator, provider, 0);
+  ASSERT_TRUE(world->placement.allocate(provider, kInstance));
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().instance_source, InstanceSource::allocation);
+  EXPECT_THAT(world->record().steps_ordered, IsEmpty());
+}
+
+TEST_F(NamedStepsOfCyborg, ATenantOfADriveInErrorEndsThem) {
+  Record record = world->record();
+  record.stage = Stage::error;
+  record.steps_ordered = record.steps_offered;
+  Facts facts;
+  facts.name_tenant(kInstance, InstanceSource::arq);
+  const auto said = step(record, Event{Trigger::allocation_seen, record.epoch, facts}, WallMs{9});
+  ASSERT_TRUE(said.has_value());
+  EXPECT_FALSE(said->record.steps_ordered.empty());
+  facts.name_tenant(kInstance, InstanceSource::allocation);
+  const auto shown = step(record, Event{Trigger::allocation_seen, record.epoch, facts}, WallMs{9});
+  ASSERT_TRUE(shown.has_value());
+  EXPECT_EQ(shown->record.stage, Stage::error);
+  EXPECT_THAT(shown->record.steps_ordered, IsEmpty());
+}
+
 // The order counted for the cleaning that ended.
 TEST_F(NamedStepsOfCyborg, ACastStartsNothingManualThatHadBeenStarted) {
   world->manual = true;
