@@ -25,8 +25,7 @@ constexpr WorkerMetricRow kRows[] = {
      "Clean steps that ended, the erase and the verification among them: done or failed."},
     {"reclaim_dirty_offered_total", MetricType::counter, "host",
      "Times that somebody else un-reserved a device that was not clean, or that its tenant was "
-     "gone "
-     "and it was not reserved. It is reserved again."},
+     "gone and it was not reserved. It is reserved again."},
     {"reclaim_dirty_allocated_total", MetricType::counter, "host",
      "Times that an instance got a device that was not known to be clean, from the pool or right "
      "after another instance."},

@@ -298,6 +298,12 @@ bool is_only_said(const Record& record, const Facts& facts) {
          record.stage != Stage::available;
 }
 
+// Anybody on the bus can invent an accelerator request: it ends no operator's word.
+bool ends_an_order(const Record& record, const Event& event, const Record& next) {
+  const bool is_said = event.facts.instance_source == InstanceSource::arq;
+  return (begins_tenancy(event.trigger) && !is_said) || is_shown_at_last(record, next);
+}
+
 }  // namespace
 
 std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
@@ -350,11 +356,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.tenancy_seen_at = now;
     next.accepted = false;  // as it was before this tenant
   }
-  // Anybody on the bus can invent an accelerator request: it ends no operator's word.
-  const bool is_said = event.facts.instance_source == InstanceSource::arq;
-  if ((begins_tenancy(event.trigger) && !is_said) || is_shown_at_last(record, next)) {
-    forget_order(next);
-  }
+  if (ends_an_order(record, event, next)) forget_order(next);
   // An error keeps its text while it lasts: a self-loop is not a new error.
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);

@@ -485,7 +485,7 @@ unit_mutant(said_tenancies_keep_an_order conductor handlers/conductor/admissions
 unit_mutant(seen_offered_tenancies_keep_an_order conductor state/device/step.cpp
   NamedStepsOfCyborg.AreForgotten*
   "a drive that only an operator has cleaned is erased after its next tenant, without a word"
-  [[ || is_shown_at_last(record, next)) {]] [[) {]])
+  [[ || is_shown_at_last(record, next);]] [[;]])
 unit_mutant(an_order_counts_twice conductor state/device/step.cpp
   NamedStepsOfCyborg.ACast*
   "a drive that only an operator has cleaned is erased by a cast, because he had begun it once"
