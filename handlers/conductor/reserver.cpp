@@ -6,12 +6,17 @@
 #include <utility>
 
 #include "handlers/survey/taken.h"
+#include "state/base/enum_names.h"
 #include "state/base/fields.h"
 
 namespace reclaim {
 namespace {
 
 constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
+
+constexpr auto kTakenOut = enum_names<WhyReserved::unknown>(
+    "", "as an operator ordered", "because its policy cannot be satisfied",
+    "because nobody knows what is on it");
 
 bool is_being_released(const Record& record) {
   return record.stage == Stage::releasing || record.stage == Stage::confirming;
@@ -65,9 +70,7 @@ void Reserver::tell(const PciAddress& address, const placement::ProviderView& vi
   if (why != WhyReserved::offered) {
     return context_.ports.log.info(
         log_name::kConductor,
-        fmt::format("{} is taken out of the pool, {}", to_string(address),
-                    why == WhyReserved::ordered ? "as an operator ordered"
-                                                : "because its policy cannot be satisfied"));
+        fmt::format("{} is taken out of the pool, {}", to_string(address), kTakenOut[why]));
   }
   const LedgerEntry* known = context_.on_ledger(address);
   if (!view.free() || known == nullptr || !known->dirty) {

@@ -46,6 +46,7 @@ enum class Trigger : std::uint8_t {
   dirty_seen,          // burned, unallocated, not held
   reserved_dropped,    // not available, yet reserved < total
   gone_uncleanable,    // its tenancy is over, and Reclaim does not clean its kind
+  first_seen,          // on offer, and nothing is known of it ([nvme] enrol_first_sight = clean)
   unregistered_seen,   // a drive of ours that Placement does not know yet
   policy_unsatisfied,  // offered, but the configured policy cannot be satisfied by this drive
   admitted,            // nothing forbids cleaning it now
@@ -97,7 +98,7 @@ enum class Trigger : std::uint8_t {
   overdue,           // its time is over (handlers/survey/cleaning_time.h)
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 56;
+inline constexpr std::size_t kTriggerCount = 57;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -326,8 +326,9 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   // An erase that was begun on the drive of another provider, or before another tenancy, is not our
   // erasure of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
-  const bool somebody_may_have_had_it =
-      begins_tenancy(event.trigger) || event.trigger == Trigger::reserved_dropped;
+  const bool somebody_may_have_had_it = begins_tenancy(event.trigger) ||
+                                        event.trigger == Trigger::reserved_dropped ||
+                                        event.trigger == Trigger::first_seen;
   // The claim that was not given up since tells that nobody else had the drive, whatever provider
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kStranger = 99;
 
@@ -61,6 +65,13 @@ TEST_F(FirstSightIsCleaned, BeforeItsFirstTenant) {
   EXPECT_EQ(world->releases, 1U);
   EXPECT_EQ(world->drive().owner, 0U);
   EXPECT_EQ(reserved(), 0);
+  // Cyborg offered it, as it does with each device: that is no incident.
+  EXPECT_THAT(world->log.text,
+              AllOf(HasSubstr("is taken out of the pool, because nobody knows what is on it"),
+                    Not(HasSubstr("find out who un-reserved it"))));
+  EXPECT_TRUE(std::none_of(
+      world->disk.audit.begin(), world->disk.audit.end(),
+      [](const AuditEntry& entry) { return entry.event == AuditEvent::reserved_again; }));
 }
 
 // Its tenant has gone, and only a listed ARQ tells that there was one.
