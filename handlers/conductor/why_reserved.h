@@ -18,7 +18,7 @@ enum class WhyReserved : std::uint8_t {
 // `on`: what a row of the table that reserves it has as its trigger.
 [[nodiscard]] inline WhyReserved why_reserved(Trigger on) {
   if (on == Trigger::policy_unsatisfied) return WhyReserved::unfit;
-  if (on == Trigger::first_seen) return WhyReserved::unknown;
+  if (on == Trigger::unknown_offered) return WhyReserved::unknown;
   return is_said_once(on) ? WhyReserved::ordered : WhyReserved::offered;
 }
 

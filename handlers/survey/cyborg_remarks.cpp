@@ -29,7 +29,7 @@ void clean_at_first_sight(Assessment& out, const Record& base, const Sighting& s
     return;
   }
   out.reserve = true;
-  out.trigger = Trigger::first_seen;
+  out.trigger = Trigger::unknown_offered;
   out.facts.detail = "first seen, and nobody knows what is on it: [nvme] enrol_first_sight = clean";
 }
 

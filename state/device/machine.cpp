@@ -21,7 +21,7 @@ constexpr std::array kRows{
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance has it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "reserved, not in use, and not certified clean"},
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is on offer: it is reserved, then cleaned"},
-    Row{S::available, T::first_seen, S::pending_cleaning, E::reserve, "on offer, and nobody knows what is on it: it is reserved, and cleaned before its first tenant"},
+    Row{S::available, T::unknown_offered, S::pending_cleaning, E::reserve, "on offer, and nobody knows what is on it: it is reserved, and cleaned before its first tenant"},
     Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first", L::soon},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is corrected"},
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy that was not observed, not by hand"},
@@ -406,7 +406,7 @@ constexpr auto kStageNames =
 
 constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "allocation_seen", "passed_on", "allocation_gone", "dirty_seen", "reserved_dropped",
-    "gone_uncleanable", "first_seen", "unregistered_seen", "policy_unsatisfied", "admitted",
+    "gone_uncleanable", "unknown_offered", "unregistered_seen", "policy_unsatisfied", "admitted",
     "lock_refused", "guards_passed", "guards_wait", "guards_failed", "still_burned",
     "still_burned_adopt", "placement_changed", "placement_away", "step_done", "steps_done",
     "steps_verified", "step_failed", "baseline_taken", "baseline_failed", "nothing_to_adopt",

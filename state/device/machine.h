@@ -46,7 +46,7 @@ enum class Trigger : std::uint8_t {
   dirty_seen,          // burned, unallocated, not held
   reserved_dropped,    // not available, yet reserved < total
   gone_uncleanable,    // its tenancy is over, and Reclaim does not clean its kind
-  first_seen,          // on offer, and nothing is known of it ([nvme] enrol_first_sight = clean)
+  unknown_offered,     // on offer, and nothing is known of it ([nvme] enrol_first_sight = clean)
   unregistered_seen,   // a drive of ours that Placement does not know yet
   policy_unsatisfied,  // offered, but the configured policy cannot be satisfied by this drive
   admitted,            // nothing forbids cleaning it now

@@ -328,7 +328,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
   const bool somebody_may_have_had_it = begins_tenancy(event.trigger) ||
                                         event.trigger == Trigger::reserved_dropped ||
-                                        event.trigger == Trigger::first_seen;
+                                        event.trigger == Trigger::unknown_offered;
   // The claim that was not given up since tells that nobody else had the drive, whatever provider
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);

@@ -633,7 +633,7 @@ unit_mutant(first_sights_are_of_drives_alone conductor handlers/survey/cyborg_re
 unit_mutant(first_sights_are_incidents conductor handlers/survey/cyborg_remarks.cpp
   FirstSightIsCleaned.*
   "with a host's first start an auditor reads of drives of which nobody knows who un-reserved them"
-  [[  out.trigger = Trigger::first_seen;]] [[  out.trigger = Trigger::reserved_dropped;]])
+  [[  out.trigger = Trigger::unknown_offered;]] [[  out.trigger = Trigger::reserved_dropped;]])
 unit_mutant(a_release_forgets_its_generation conductor state/device/step.cpp
   */OfCyborg.SoIsOneRightAfter*
   "a tenancy between a release and the survey after it is not noticed"

@@ -89,7 +89,7 @@ TEST(Admission, WhatNobodyKnowsAnythingOfIsCleanedAtFirstSight) {
   scene.inventory().reserved = 0;
   EXPECT_FALSE(scene.assessed()->trigger.has_value());
   scene.host.clean_first = true;
-  EXPECT_EQ(scene.assessed()->trigger, Trigger::first_seen);
+  EXPECT_EQ(scene.assessed()->trigger, Trigger::unknown_offered);
   EXPECT_TRUE(scene.assessed()->reserve);
   Scene seen = scene;
   seen.record.certified_host_writes = 200;
