@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
-void note_tenant(Record& next, const Facts& facts) {
-  const bool is_taken = next.stage == Stage::allocated;
-  // The next instance of a device whose release was seen only by its being taken.
-  if (is_taken && facts.instance) {
-    next.instance = *facts.instance;
-    next.instance_source = facts.instance_source.value_or(InstanceSource::allocation);
-    // Another one under the same tenant: it left, and came back.
-    next.provider = facts.provider.value_or(next.provider);
-  }
-  if (!is_taken && facts.instance != next.consumer()) return;
-  next.migration = facts.migration.value_or(next.migration);
-  next.project = facts.project.value_or(next.project);
-  next.user = facts.user.value_or(next.user);
-}
-
 }  // namespace
 
 void Admissions::provider_moved(const PciAddress& address, const placement::ProviderView& view) {
@@ -104,45 +89,14 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   const Device& device = devices_.at(address);
   if (is_busy(device.record.stage) || device.saving) return;
   waiting_[address].admitting = false;
-  Record next = device.record;
-  next.held = assessment.held;
-  if (assessment.taken_over) next.handed_over = false;
-  const auto remembered = context_.ports.ledger.entries().find(device.record.address);
+  Record known = device.record;
+  known.found = device.found;
+  const auto remembered = context_.ports.ledger.entries().find(address);
   if (remembered != context_.ports.ledger.entries().end()) {
-    next.maintenance = next.maintenance || remembered->second.maintenance;
+    known.maintenance = known.maintenance || remembered->second.maintenance;
   }
-  // While pending, what admission or a guard said stands until they say otherwise.
-  if (!assessment.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
-    next.waiting_for = assessment.waiting_for;
-  }
-  if (assessment.plan) next.plan = *assessment.plan;
-  if (assessment.awaits_operator) next.clean_start = CleanStart::awaited;
-  note_tenant(next, assessment.facts);
-  if (next.stage != Stage::available && assessment.facts.arq) {
-    next.arq = *assessment.facts.arq;
-    next.managed = assessment.facts.managed.value_or(next.managed);
-  }
-  if (assessment.facts.flow) next.flow = *assessment.facts.flow;
-  if (assessment.facts.type) next.type = *assessment.facts.type;
-  next.tags = assessment.facts.tags.value_or(next.tags);
-  next.policies = assessment.facts.policies.value_or(next.policies);
-  next.steps_offered = assessment.facts.steps_offered.value_or(next.steps_offered);
-  next.by_steps = assessment.facts.by_steps.value_or(next.by_steps);
-  if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
-  next.cyborg_uuid = assessment.cyborg_uuid.value_or(next.cyborg_uuid);
-  if (assessment.counters) {
-    next.certified_host_reads = assessment.counters->host_reads;
-    next.certified_host_writes = assessment.counters->host_writes;
-  }
-  if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
-  next.rest = assessment.rest.value_or(next.rest);
-  if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
-  next.hardware = assessment.facts.hardware.value_or(next.hardware);
-  next.mac = assessment.facts.mac.value_or(next.mac);
-  next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
-  next.found = device.found;
-  const bool shown_at_last = is_shown_at_last(device.record, next);
-  if (shown_at_last) forget_order(next);
+  const Record next = note(known, assessment);
+  const bool shown_at_last = is_shown_at_last(known, next);
   if (next == device.record && device.persisted) return;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
     context_.ports.log.warning(log_name::kConductor,

@@ -318,15 +318,15 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
     return;
   }
   out.taken_over = record.handed_over;
-  if (sighting.drive && sighting.drive->counters && record.certified_host_writes &&
-      sighting.drive->counters->host_writes == *record.certified_host_writes &&
-      record.certified_host_reads &&
-      sighting.drive->counters->host_reads != *record.certified_host_reads) {
-    out.host_reads = sighting.drive->counters->host_reads;
+  if (!sighting.drive || !sighting.drive->counters) return;
+  const nvme::Counters& counters = *sighting.drive->counters;
+  if (record.certified_host_writes == counters.host_writes && record.certified_host_reads) {
+    out.host_reads = counters.host_reads;
   }
   // Nobody burns Cyborg's devices, so that a tenancy that nobody saw is only told by the drive.
-  if (record.flow == Flow::cyborg && !record.certified_host_writes && sighting.drive) {
-    out.counters = sighting.drive->counters;
+  if (record.flow == Flow::cyborg && !record.certified_host_writes) {
+    out.host_reads = counters.host_reads;
+    out.host_writes = counters.host_writes;
   }
 }
 

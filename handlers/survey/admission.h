@@ -26,49 +26,29 @@ struct HostView {
   bool failed_builds_wait = false;  // [clean] failed_builds
 };
 
-struct Assessment {
+// What a survey means for a device: a note on its record, and what is to be done.
+struct Assessment : Note {
   // The record to begin with, of a device seen for the first time.
   std::optional<Record> first_seen;
   // The trigger that the state machine is told, if any.
   std::optional<Trigger> trigger;
-  Facts facts;
   // It is offered though it is not clean: reserve it at once, whatever else follows.
   bool reserve = false;
   // Providers that offer it besides, where several stand for its address: these as well.
   std::vector<std::string> reserve_too;
   // The certificate is newer than the ledger's word: the line can be struck.
   bool strike = false;
-  // Burned, but reserved by an operator.
-  bool held = false;
-  // Nobody touched the drive, but the host read it: the certificate's read counter moves along.
-  std::optional<std::uint64_t> host_reads;
-  // The reason why nothing happens though something should; empty when all is well.
-  std::string waiting_for;
-  // Nobody has written to it so far, as far as is known: what later writes are told by.
-  std::optional<nvme::Counters> counters;
-  // The status that Cyborg gives it now; no value: not known now.
-  std::optional<std::string> cyborg_status;
-  std::optional<std::string> cyborg_uuid;  // its UUID in Cyborg; no value: not known now
   // Placement and the device's state contradict each other; both are named. Empty: they do not.
   std::string mismatch;
   // An ARQ or an instance has got what is not clean: to be said loudly.
   std::string alarm;
   // Reserved, and nothing tells a hold from a missed tenancy: an operator may say `clean`.
   bool unsure = false;
-  // Nothing forbids the cleaning but that an operator has to begin it.
-  bool awaits_operator = false;
-  // It was left to Cyborg's agent to un-reserve it, and it is un-reserved.
-  bool taken_over = false;
   // Free and on offer, while an operator has it in maintenance or somebody may have had it: it is
   // to be reserved.
   bool take_out = false;
   // Taken out for a reason that is over, and its certificate stands: it is to be un-reserved.
   bool give_back = false;
-  // Its provider as it stands in the pool, where it is known that nobody had it.
-  std::optional<Rest> rest;
-  // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
-  // the device.
-  std::optional<std::vector<CleanStep>> plan;
 };
 
 inline constexpr std::string_view kMaintaining = "maintaining";

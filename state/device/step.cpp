@@ -304,6 +304,21 @@ bool ends_an_order(const Record& record, const Event& event, const Record& next)
   return (begins_tenancy(event.trigger) && !is_said) || is_shown_at_last(record, next);
 }
 
+void note_tenant(Record& next, const Facts& facts) {
+  const bool is_taken = next.stage == Stage::allocated;
+  // The next instance of a device whose release was seen only by its being taken.
+  if (is_taken && facts.instance) {
+    next.instance = *facts.instance;
+    next.instance_source = facts.instance_source.value_or(InstanceSource::allocation);
+    // Another one under the same tenant: it left, and came back.
+    take(next.provider, facts.provider);
+  }
+  if (!is_taken && facts.instance != next.consumer()) return;
+  take(next.migration, facts.migration);
+  take(next.project, facts.project);
+  take(next.user, facts.user);
+}
+
 }  // namespace
 
 std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
@@ -376,6 +391,41 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
                      : waits_on                                    ? record.waiting_for
                                                                    : "";
   return update;
+}
+
+Record note(const Record& record, const Note& learnt) {
+  const Facts& facts = learnt.facts;
+  Record next = record;
+  next.held = learnt.held;
+  if (learnt.taken_over) next.handed_over = false;
+  // While pending, what admission or a guard said stands until they say otherwise.
+  if (!learnt.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
+    next.waiting_for = learnt.waiting_for;
+  }
+  if (learnt.awaits_operator) next.clean_start = CleanStart::awaited;
+  note_tenant(next, facts);
+  if (next.stage != Stage::available && facts.arq) {
+    next.arq = *facts.arq;
+    take(next.managed, facts.managed);
+  }
+  take(next.flow, facts.flow);
+  take(next.type, facts.type);
+  take(next.tags, facts.tags);
+  take(next.policies, facts.policies);
+  take(next.steps_offered, facts.steps_offered);
+  take(next.by_steps, facts.by_steps);
+  if (next.serial.empty()) take(next.serial, facts.serial);
+  take(next.hardware, facts.hardware);
+  take(next.mac, facts.mac);
+  take(next.boot_id, facts.boot_id);
+  take(next.plan, learnt.plan);
+  take(next.cyborg_status, learnt.cyborg_status);
+  take(next.cyborg_uuid, learnt.cyborg_uuid);
+  if (learnt.host_reads) next.certified_host_reads = learnt.host_reads;
+  if (learnt.host_writes) next.certified_host_writes = learnt.host_writes;
+  take(next.rest, learnt.rest);
+  if (is_shown_at_last(record, next)) forget_order(next);
+  return next;
 }
 
 Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {

@@ -91,6 +91,30 @@ struct Update {
 // never comes to an erase, and a drive never past one.
 [[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
 
+// What is learnt of a device that does not move. A member that is present replaces the record's.
+struct Note {
+  // The tenant counts where the record's is not another; the serial, where the record has none.
+  Facts facts;
+  bool held = false;             // burned, but reserved by an operator
+  bool taken_over = false;       // Cyborg's agent was to un-reserve it, and it is un-reserved
+  bool awaits_operator = false;  // nothing forbids the cleaning but that he has to begin it
+  std::string waiting_for;  // the reason why nothing happens though something should; empty: none
+  std::optional<std::string> cyborg_status;  // no value: not known now
+  std::optional<std::string> cyborg_uuid;    // its UUID in Cyborg; no value: not known now
+  // Nobody has written to it so far, as far as is known, or only the host has read it: the SMART
+  // counters that later writes are told by.
+  std::optional<std::uint64_t> host_reads;
+  std::optional<std::uint64_t> host_writes;
+  // Its provider as it stands in the pool, where it is known that nobody had it.
+  std::optional<Rest> rest;
+  // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
+  // the device.
+  std::optional<std::vector<CleanStep>> plan;
+};
+
+// The record with what is learnt: stage and epoch stay.
+[[nodiscard]] Record note(const Record& record, const Note& learnt);
+
 // [recovery] interrupted_cleaning.
 enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 

@@ -478,10 +478,10 @@ unit_mutant(requests_end_an_order conductor state/device/step.cpp
   NamedStepsOfCyborg.SurviveATenancy*
   "two messages on the bus have a drive offered without the step that its operator ordered"
   [[(begins_tenancy(event.trigger) && !is_said)]] [[begins_tenancy(event.trigger)]])
-unit_mutant(said_tenancies_keep_an_order conductor handlers/conductor/admissions.cpp
+unit_mutant(said_tenancies_keep_an_order conductor state/device/step.cpp
   NamedStepsOfCyborg.AreForgotten*
   "steps that were named for one cleaning are run after the next tenant of Cyborg's"
-  [[  if (shown_at_last) forget_order(next);]] [[]])
+  [[  if (is_shown_at_last(record, next)) forget_order(next);]] [[]])
 unit_mutant(seen_offered_tenancies_keep_an_order conductor state/device/step.cpp
   NamedStepsOfCyborg.AreForgotten*
   "a drive that only an operator has cleaned is erased after its next tenant, without a word"
