@@ -104,6 +104,9 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (is_dirty_since(*known, record.certificate_at)) record.held = false;
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;
   if (record.epoch < known->epoch) {
+    // It was released since: where it rested before says nothing of who had it after.
+    const bool released_since = !known->dirty && known->certificate_id != record.certificate_id;
+    if (released_since && known->rest.generation >= 0) record.rest = known->rest;
     record.epoch = known->epoch;
     forget_tenancy(record);
     if (known->error) {

@@ -91,6 +91,9 @@ unit_mutant(dirt_is_held state state/ledger/trust.cpp Trust.WhatIsDirty*
   "a drive that a tenant left dirty is shown as held by an operator, and never cleaned"
   [[  if (is_dirty_since(*known, record.certificate_at)) record.held = false;
 ]] "")
+unit_mutant(rests_of_an_earlier_life state state/ledger/trust.cpp Trust.AnOlderRecordRests*
+  "a tenancy of a card of Cyborg's after a release that Redis forgot leaves it reserved, silently"
+  [[    if (released_since && known->rest.generation >= 0) record.rest = known->rest;]] [[]])
 unit_mutant(what_is_dirty_was_let_go state state/ledger/trust.cpp Trust.ALine*
   "a dirty drive is taken for one that an operator disowned"
   [[known->epoch && !known->dirty && ]] [[known->epoch && ]])

@@ -125,6 +125,25 @@ TEST_F(Trust, TheDriveIsTheOneThatTheLedgerSaysWasEnrolled) {
   EXPECT_EQ(confirmed().enrolment, "of the ledger");
 }
 
+TEST_F(Trust, AnOlderRecordRestsWhereTheLedgerSaysItDid) {
+  record.certificate_id = "earlier";
+  record.rest = {"provider", 6, false, true};
+  line.rest = {"provider", 4, false, true};
+  line.certificate_id = "later";
+  line.dirty = false;
+  EXPECT_EQ(confirmed().rest.generation, 6) << "they are of one age";
+  line.epoch = 9;
+  EXPECT_EQ(confirmed().rest.generation, 4) << "its provider was made anew since";
+  line.rest = Rest{};
+  EXPECT_EQ(confirmed().rest.generation, 6) << "the ledger does not say";
+  line.rest = {"provider", 4, false, true};
+  line.certificate_id = "earlier";
+  EXPECT_EQ(confirmed().rest.generation, 6) << "a survey may have seen it move since";
+  line.certificate_id = "later";
+  line.dirty = true;
+  EXPECT_EQ(confirmed().rest.generation, 6) << "it is not at rest";
+}
+
 TEST_F(Trust, AnOlderRecordNamesNobodyAndGoesOnFromTheLedgersEpoch) {
   record.instance = "of then";
   record.request_id = "req-of-then";
