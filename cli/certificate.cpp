@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
+#include <utility>
 
 #include "cli/certificate_folder.h"
 #include "cli/certificate_page.h"
@@ -151,15 +153,10 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
   return Ok{};
 }
 
-// The keys that were given, and by which options.
-struct Given {
-  const CertificateOptions& options;
-  const std::vector<PublicKey>& keys;
-};
-
 // Says what speaks against one of a chain's entries, or what passes for one; empty: nothing.
 std::string why_not_of_chain(const std::string& folder, const std::string& text,
-                             const Sealed& sealed, const ChainReport& chain, const Given& given) {
+                             const Sealed& sealed, const ChainReport& chain,
+                             const std::vector<PublicKey>& must_sign) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error().what;
   const auto at =
@@ -182,7 +179,7 @@ std::string why_not_of_chain(const std::string& folder, const std::string& text,
         folder);
   }
   // Who names an entry of a chain gives the keys of that chain.
-  const auto unused = unused_keys(chain, given.options, given.keys);
+  const auto unused = unused_keys(chain, must_sign);
   if (unused.empty()) return {};
   return fmt::format("is in {}, but {} {}", folder, unused.front().file, unused.front().what);
 }
@@ -207,67 +204,108 @@ bool names_an_entry(std::string_view name) {
          looks_like_uuid(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
 }
 
-// True if a file by the key has to be the chain's own entry: one is signed with the key, or revokes
-// it, or none can be read, so that nobody knows.
-bool speaks_of(const ChainReport& chain, const std::string& key_id) {
+// True if a file that rests on these keys has to be the chain's own entry: one is signed with such
+// a key, or revokes it, or none can be read, so that nobody knows.
+bool speaks_of(const ChainReport& chain, const std::set<std::string>& key_ids) {
   if (chain.signers.empty()) return chain.count > 0;
-  return chain.signers.contains(key_id) || chain.revoked.contains(key_id);
+  return std::any_of(key_ids.begin(), key_ids.end(), [&](const std::string& key_id) {
+    return chain.signers.contains(key_id) || chain.revoked.contains(key_id);
+  });
 }
 
-// The chains in the folders of the files that are verified by their paths, each walked once.
-using ChainsByFolder = std::map<std::string, Result<ChainReport>>;
-
-// Says what speaks against a file in a folder with a chain's head; empty: nothing, or the chain
-// there does not speak of the file's key.
-std::string why_not_where_it_lies(const std::string& path, const std::string& text,
-                                  const Sealed& sealed, const std::vector<PublicKey>& keys,
-                                  const Given& given, ChainsByFolder& chains) {
-  const fs::path parent = fs::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
+// The folders with a chain's head that a file is in: of a link, where it leads to comes first.
+Result<std::vector<std::string>> folders_of(const fs::path& path) {
   std::error_code failed;
-  const auto head = fs::symlink_status(fs::path(folder) / "head", failed).type();
-  if (head == fs::file_type::not_found) return {};
-  auto known = chains.find(folder);
-  if (known == chains.end()) known = chains.emplace(folder, check_chain(folder, keys)).first;
-  const Result<ChainReport>& chain = known->second;
-  if (!chain.ok()) return chain.error().what;
-  if (!speaks_of(*chain, sealed.key_id)) return {};
-  return why_not_of_chain(folder, text, sealed, *chain, given);
+  const fs::path file = fs::canonical(path, failed);
+  const fs::path lies = failed ? fs::path() : fs::canonical(path.parent_path() / ".", failed);
+  if (failed) return Error{Errc::failed, fmt::format("cannot be found: {}", failed.message())};
+  std::vector<std::string> folders;
+  for (const fs::path& folder : {file.parent_path(), lies}) {
+    const auto head = fs::symlink_status(folder / "head", failed).type();
+    if (head == fs::file_type::not_found) continue;
+    if (folders.empty() || folders.front() != folder) folders.push_back(folder);
+  }
+  return folders;
 }
 
-// An ID of the folder, where it names a file there, or a file wherever it lies. A file by a key of
-// the folder's chain, or of one beside it, has to be in that; one by another key is another host's,
-// or of a chain that is not at hand.
-void verify_one(const std::string& folder, const std::string& named, const Result<ChainFile>& file,
-                const ChainReport& chain, const Given& given, ChainsByFolder& elsewhere,
-                Verdicts& verdicts) {
-  const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
-  if (!text.ok()) {
-    const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
-    return verdicts.bad(named, path || file.ok() ? text.error().what : file.error().what);
-  }
-  const auto sealed = check_sealed(*text, chain.keys);
-  if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
-  const std::string own = fs::path(file.ok() ? file->name : named).filename();
-  if (names_an_entry(own) && own != sealed_name(sealed->sequence, sealed->id)) {
-    return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}: it was renamed", own,
-                                           sealed->sequence, sealed->id));
-  }
-  if (file.ok() || speaks_of(chain, sealed->key_id)) {
-    if (std::string why = why_not_of_chain(folder, *text, *sealed, chain, given); !why.empty()) {
+// Verifies, one by one, entries of a chain by their names there, and files wherever they are. A
+// file by a key of the chain where it is, or of `folder`'s, has to be in that; one by another key
+// is another host's, or of a chain that is not at hand.
+class Files final {
+ public:
+  Files(const std::string& folder, const ChainReport& chain, const std::vector<PublicKey>& keys,
+        const std::vector<PublicKey>& must_sign)
+      : folder_(folder), chain_(chain), keys_(keys), must_sign_(must_sign) {}
+
+  void verify(const std::string& named, Verdicts& verdicts) {
+    const auto file = find_file(folder_, named);
+    const auto text = file.ok() ? read_sealed(folder_, file->name) : read_sealed(named);
+    if (!text.ok()) {
+      const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
+      return verdicts.bad(named, path || file.ok() ? text.error().what : file.error().what);
+    }
+    const auto sealed = open_seal(*text);
+    if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
+    const std::string own = fs::path(file.ok() ? file->name : named).filename();
+    if (names_an_entry(own) && own != sealed_name(sealed->sequence, sealed->id)) {
+      return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}: it was renamed",
+                                             own, sealed->sequence, sealed->id));
+    }
+    const auto places = file.ok() ? Places{{folder_, &chain_}} : places_of(named, sealed->key_id);
+    if (!places.ok()) return verdicts.bad(named, places.error().what);
+    if (std::string why = why_not(*text, *sealed, *places); !why.empty()) {
       return verdicts.bad(named, std::move(why));
     }
+    verdicts.good(named, fmt::format("number {}, {}, signed with key {}", sealed->sequence,
+                                     kind_of(*sealed), sealed->key_id));
   }
-  if (!file.ok()) {
-    if (std::string why =
-            why_not_where_it_lies(named, *text, *sealed, chain.keys, given, elsewhere);
-        !why.empty()) {
-      return verdicts.bad(named, std::move(why));
+
+ private:
+  // The chains that a file has to be in, and their folders.
+  using Places = std::vector<std::pair<std::string, const ChainReport*>>;
+
+  // Whoever has a leaked key endorses his own with it, in a chain that he makes: a file by a key
+  // that was not given rests on all keys of the chain where it is.
+  Result<Places> places_of(const std::string& path, const std::string& key_id) {
+    const auto folders = folders_of(path);
+    if (!folders.ok()) return folders.error();
+    Places places;
+    std::set<std::string> key_ids = {key_id};
+    const bool given = std::any_of(keys_.begin(), keys_.end(),
+                                   [&](const PublicKey& key) { return key.id() == key_id; });
+    for (const std::string& folder : *folders) {
+      auto known = elsewhere_.find(folder);
+      if (known == elsewhere_.end()) {
+        known = elsewhere_.emplace(folder, check_chain(folder, keys_)).first;
+      }
+      if (!known->second.ok()) return known->second.error();
+      const ChainReport& chain = *known->second;
+      if (!speaks_of(chain, key_ids)) continue;
+      places.emplace_back(folder, &chain);
+      if (!given) key_ids.insert(chain.signers.begin(), chain.signers.end());
     }
+    if (speaks_of(chain_, key_ids)) places.emplace_back(folder_, &chain_);
+    return places;
   }
-  verdicts.good(named, fmt::format("number {}, {}, signed with key {}", sealed->sequence,
-                                   kind_of(*sealed), sealed->key_id));
-}
+
+  // Says what speaks against it; empty: nothing.
+  std::string why_not(const std::string& text, const Sealed& sealed, const Places& places) const {
+    const auto alone =
+        check_sealed(text, places.empty() ? chain_.keys : places.front().second->keys);
+    if (!alone.ok() && alone.error().code != Errc::not_found) return alone.error().what;
+    for (const auto& [folder, chain] : places) {
+      std::string why = why_not_of_chain(folder, text, sealed, *chain, must_sign_);
+      if (!why.empty()) return why;
+    }
+    return alone.ok() ? std::string() : alone.error().what;
+  }
+
+  const std::string& folder_;
+  const ChainReport& chain_;
+  const std::vector<PublicKey>& keys_;
+  const std::vector<PublicKey>& must_sign_;
+  std::map<std::string, Result<ChainReport>> elsewhere_;  // by folder, each walked once
+};
 
 void verify_expected(const std::string& folder, const CertificateOptions& options,
                      Verdicts& verdicts) {
@@ -328,17 +366,15 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
     chain->keys = *keys;
   }
   Verdicts verdicts;
-  ChainsByFolder elsewhere;
-  for (const std::string& named : options.named) {
-    verify_one(folder, named, find_file(folder, named), *chain, {options, *keys}, elsewhere,
-               verdicts);
-  }
+  const auto must_sign = options.public_keys.empty() ? std::vector<PublicKey>() : *keys;
+  Files files(folder, *chain, *keys, must_sign);
+  for (const std::string& named : options.named) files.verify(named, verdicts);
   if (whole) {
     if (Status looked = verify_folder(folder, *chain, must_have_entry(options), verdicts);
         !looked.ok()) {
       return complain(err, looked.error());
     }
-    for (const ChainProblem& problem : unused_keys(*chain, options, *keys)) {
+    for (const ChainProblem& problem : unused_keys(*chain, must_sign)) {
       verdicts.bad(problem.file, problem.what);
     }
   } else if (chain->count == 0 && !options.folder.empty()) {

@@ -185,15 +185,16 @@ Result<ChainListing> list_named(const std::string& folder, const CertificateOpti
   return listing;
 }
 
-std::vector<ChainProblem> unused_keys(const ChainReport& report, const CertificateOptions& options,
-                                      const std::vector<PublicKey>& keys) {
+std::vector<ChainProblem> unused_keys(const ChainReport& report,
+                                      const std::vector<PublicKey>& must_sign) {
   std::vector<ChainProblem> unused;
-  if (options.public_keys.empty() || report.count == 0) return unused;
-  for (const PublicKey& key : keys) {
+  if (report.count == 0) return unused;
+  for (const PublicKey& key : must_sign) {
     if (report.signers.contains(key.id())) continue;
     unused.push_back({"key " + key.id(),
                       "has signed nothing in this chain: it was cut before that key's first entry, "
-                      "or the key is not of this host, or has not been used yet",
+                      "or the key has not been used yet, or is another host's: verify each host's "
+                      "files in a command of its own, with all keys of that host and no others",
                       false});
   }
   return unused;

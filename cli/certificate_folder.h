@@ -60,11 +60,10 @@ struct ChainPlace {
                                                      const CertificateOptions& options,
                                                      const ChainPlace& place);
 
-// Finds the keys of --public-key that have signed nothing there: was the chain cut before their
-// first entry?
+// Finds the keys, those of --public-key, that have signed nothing there: was the chain cut before
+// their first entry?
 [[nodiscard]] std::vector<ChainProblem> unused_keys(const ChainReport& report,
-                                                    const CertificateOptions& options,
-                                                    const std::vector<PublicKey>& keys);
+                                                    const std::vector<PublicKey>& must_sign);
 
 // An error of usage if --expect is given and is not SEQUENCE:SHA256.
 [[nodiscard]] Status check_expected(const CertificateOptions& options);

@@ -34,7 +34,8 @@ ChainState state_of(const ChainPlace& place, const CertificateOptions& options,
     state.text = checked.error().what;
     return state;
   }
-  std::vector<ChainProblem> problems = unused_keys(*checked, options, *keys);
+  std::vector<ChainProblem> problems;
+  if (!options.public_keys.empty()) problems = unused_keys(*checked, *keys);
   problems.insert(problems.begin(), checked->problems.begin(), checked->problems.end());
   if (const auto lost = lost_entry(options, place)) problems.push_back(*lost);
   for (const ChainProblem& problem : problems) {

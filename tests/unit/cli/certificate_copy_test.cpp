@@ -43,6 +43,13 @@ class CertificateCopy : public proof::ProofTest {
     return copy_ + "/" + sealed_name(static_cast<std::uint64_t>(number), id_of(number));
   }
 
+  // The chain in `from` as it is, and what another key signs behind it, which `by` endorses.
+  void go_on(const std::string& from, const SigningKey& by, const SigningKey& next) {
+    folder_ = from;
+    forge_endorsement(by, next.public_key());
+    forge(next, id_of(5), certificate_text(5));
+  }
+
   std::string copy_;
   std::ostringstream out_;
   std::ostringstream err_;
@@ -66,11 +73,12 @@ TEST_F(CertificateCopy, AFileOfAnotherChainIsNotProvenByAKeyThatTheHostsChainRev
   fs::rename(key_path_ + ".pub", leaked);
   fs::remove(key_path_);
   ASSERT_TRUE(chain().keep(id_of(1), certificate_text(1)).ok());
+  const std::string loose = state_path_ + "/loose.json";
+  fs::copy_file(at(2), loose);
   CertificateOptions both;
-  both.public_keys = {leaked};
-  both.named = {at(2)};
-  EXPECT_EQ(run(&run_certificate_verify, both), 0) << out_.str();
   both.public_keys = {leaked, key_path_ + ".pub"};
+  both.named = {loose};
+  EXPECT_EQ(run(&run_certificate_verify, both), 0) << out_.str();
   RevokeOptions options;
   options.key = leaked;
   options.from = "1";
@@ -111,6 +119,101 @@ TEST_F(CertificateCopy, AnEntryIsNotProvenWhereAGivenKeyHasSignedNothing) {
   options.named = {loose};
   options.folder.clear();
   EXPECT_EQ(run(&run_certificate_verify, options), 0) << "of no chain: " << out_.str();
+}
+
+// No other chain tells which keys follow the one that was given.
+TEST_F(CertificateCopy, AnEntryByAKeyThatWasEndorsedIsVerifiedByTheChainWhereItLies) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const std::string cut = state_path_ + "/cut";
+  const std::string other = state_path_ + "/other";
+  fs::copy(copy_, cut);
+  go_on(copy_, first, key_named("second"));
+  folder_ = other;
+  fs::create_directory(other);
+  forge(key_named("other"), id_of(1), certificate_text(1));
+  CertificateOptions options;
+  options.named = {at(5)};
+  for (const std::string& folder : {std::string(), other, copy_}) {
+    options.folder = folder;
+    EXPECT_EQ(run(&run_certificate_verify, options), 0) << folder << ": " << out_.str();
+  }
+  // The host began a new chain since: a key that was given proves by itself.
+  folder_ = state_path_ + "/new";
+  fs::create_directory(folder_);
+  forge(key_named("second"), id_of(7), certificate_text(7));
+  options.folder = folder_;
+  options.named = {at(2)};
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
+  // Whoever has the first key makes a chain of his own, which the other does not have.
+  go_on(cut, first, key_named("stranger"));
+  options.named = {cut + "/" + fs::path(at(5)).filename().string()};
+  options.folder.clear();
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << "nothing else tells";
+  for (const std::string& folder : {copy_, copy_ + "/"}) {
+    options.folder = folder;
+    EXPECT_EQ(run(&run_certificate_verify, options), 1) << out_.str();
+    EXPECT_THAT(out_.str(), HasSubstr("BAD is not entry 5 of the chain in " + copy_));
+  }
+  const std::string link = copy_ + "/link.json";
+  fs::create_symlink(options.named.front(), link);
+  EXPECT_EQ(verify(link), 1) << "the chain where the link lies, too: " << out_.str();
+  fs::remove(link);
+  fs::remove(at(1));
+  EXPECT_EQ(verify(at(5)), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is broken, so that no entry of it is proven by itself"));
+}
+
+TEST_F(CertificateCopy, OfALinkTheChainThatItLeadsToDecides) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const SigningKey second = key_named("second");
+  go_on(copy_, first, second);
+  forge_revocation(second, first.public_key().id(), 2);
+  const std::string away = state_path_ + "/away";
+  fs::create_directory(away);
+  CertificateOptions options;
+  options.public_keys = {key_path_ + ".pub", state_path_ + "/second.key.pub"};
+  for (const int number : {1, 2}) {
+    const std::string link = away + "/" + std::to_string(number) + ".json";
+    fs::create_symlink("../copy/" + fs::path(at(number)).filename().string(), link);
+    fs::create_symlink(link, link + ".2");
+    for (const std::string& named : {at(number), link, link + ".2"}) {
+      options.named = {named};
+      EXPECT_EQ(run(&run_certificate_verify, options), number - 1) << named << ": " << out_.str();
+      EXPECT_THAT(out_.str(), HasSubstr(number == 1 ? " ok number 1" : "revokes from entry 2 on"));
+    }
+  }
+}
+
+// A key does not tell whose it is: that each was used by one chain or another proves nothing.
+TEST_F(CertificateCopy, TheFilesOfSeveralHostsAreVerifiedOneHostAfterTheOther) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const std::string cut = state_path_ + "/cut";
+  fs::copy(copy_, cut);
+  go_on(copy_, first, key_named("second"));
+  folder_ = cut;
+  forge(first, id_of(4), certificate_text(4));
+  CertificateOptions options;
+  options.public_keys = {key_path_ + ".pub", state_path_ + "/second.key.pub"};
+  options.named = {at(5), cut + "/" + sealed_name(4, id_of(4))};
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr(at(5) + " ok number 5"),
+                                HasSubstr(options.named.back() + " BAD is in " + cut)));
+  const std::string other = state_path_ + "/other";
+  folder_ = other;
+  fs::create_directory(other);
+  forge(key_named("other"), id_of(1), certificate_text(1));
+  options.named = {at(5), other + "/" + sealed_name(1, id_of(1))};
+  options.public_keys.push_back(state_path_ + "/other.key.pub");
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("or is another host's: verify each host's files in a command "
+                                    "of its own, with all keys of that host and no others"));
+  // As it says.
+  options.named.pop_back();
+  options.public_keys.pop_back();
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
+  options.named = {other + "/" + sealed_name(1, id_of(1))};
+  options.public_keys = {state_path_ + "/other.key.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << out_.str();
 }
 
 // Who names a folder has the file held against the chain there: there has to be one.
