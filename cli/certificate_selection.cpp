@@ -25,8 +25,7 @@ struct PeriodEnd {
 Result<PeriodEnd> parse_moment(std::string_view option, const std::string& text) {
   const bool day = text.size() == kDayChars;
   const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
-  // A day that the calendar does not have comes out as another one.
-  if (at.ok() && to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return PeriodEnd{*at, day};
+  if (at.ok()) return PeriodEnd{*at, day};
   return Error{Errc::usage,
                fmt::format("{}: '{}' is neither a day like 2026-11-25 nor a time in UTC like "
                            "2026-11-25T21:00:00Z",

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <optional>
 #include <string>
 
 #include "state/base/log.h"
@@ -47,15 +46,6 @@ Result<WallMs> at_local(std::tm parts) {
   return WallMs{std::int64_t{seconds} * 1000};
 }
 
-// Nothing where the text is no time in UTC. A day that there is not comes out as another one.
-std::optional<WallMs> at_utc(const std::string& text) {
-  constexpr std::size_t kSecondsEnd = 19;  // of "2026-11-30T05:00:00"
-  const auto at = from_iso8601(text);
-  const bool same =
-      at && text.ends_with('Z') && to_iso8601(*at).starts_with(text.substr(0, kSecondsEnd));
-  return same ? std::optional(*at) : std::nullopt;
-}
-
 bool is_whole(const std::string& text, int consumed) {
   return consumed == static_cast<int>(text.size());
 }
@@ -66,7 +56,9 @@ Result<WallMs> parse_until(std::string_view text, WallMs now) {
   if (const std::int64_t ms = length_ms(text); ms > 0) return WallMs{now.ms + ms};
   const std::string copy(text);
   const auto over = [&copy] { return Error{Errc::usage, fmt::format("{} is over", copy)}; };
-  if (const auto at = at_utc(copy)) return *at <= now ? Result<WallMs>(over()) : *at;
+  if (const auto at = from_iso8601(copy); at && copy.ends_with('Z')) {
+    return *at <= now ? Result<WallMs>(over()) : *at;
+  }
   std::tm parts = local(now);
   parts.tm_sec = 0;
   int consumed = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -41,9 +42,13 @@ Result<WallMs> from_iso8601(std::string_view text) {
   const int fields = std::sscanf(copy.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year,
                                  &parts.tm_mon, &parts.tm_mday, &separator, &parts.tm_hour,
                                  &parts.tm_min, &parts.tm_sec, &consumed);
-  if (fields != 7 || (separator != 'T' && separator != ' ') || parts.tm_mon < 1 ||
-      parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31 || parts.tm_hour > 23 ||
-      parts.tm_min > 59 || parts.tm_sec > 60) {
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  const std::int64_t seconds = timegm(&parts);
+  std::string whole = copy.substr(0, static_cast<std::size_t>(consumed));
+  if (separator == ' ') std::replace(whole.begin(), whole.end(), ' ', 'T');
+  // A day that the calendar does not have comes out as another one.
+  if (fields != 7 || to_iso8601_seconds(WallMs{seconds * 1000}) != whole + "Z") {
     return Error{Errc::invalid, fmt::format("'{}' is not a time like 2026-11-20T21:22:44Z", text)};
   }
   std::string_view rest = std::string_view(copy).substr(static_cast<std::size_t>(consumed));
@@ -61,9 +66,7 @@ Result<WallMs> from_iso8601(std::string_view text) {
   if (!rest.empty() && rest != "Z" && rest != "+00:00") {
     return Error{Errc::invalid, fmt::format("'{}' is not a time in UTC", text)};
   }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return WallMs{static_cast<std::int64_t>(timegm(&parts)) * 1000 + ms};
+  return WallMs{seconds * 1000 + ms};
 }
 
 }  // namespace reclaim

@@ -44,7 +44,7 @@ class SystemClock final : public Clock {
 [[nodiscard]] std::string to_iso8601(WallMs at);
 // "2026-11-20T21:22:44Z", for people.
 [[nodiscard]] std::string to_iso8601_seconds(WallMs at);
-// Accepts what to_iso8601 writes, and the fractionless and microsecond forms of OpenStack services.
+// Accepts OpenStack's forms too, without fraction or with microseconds; refuses a 31 November.
 [[nodiscard]] Result<WallMs> from_iso8601(std::string_view text);
 
 }  // namespace reclaim

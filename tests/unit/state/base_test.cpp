@@ -83,8 +83,15 @@ TEST(Clock, WritesAndReadsBack) {
   EXPECT_EQ(to_iso8601(*at), "2026-11-20T11:57:46.441Z");
   EXPECT_EQ(*from_iso8601(to_iso8601(*at)), *at);
   EXPECT_EQ(to_iso8601(WallMs{0}), "1970-01-01T00:00:00.000Z");
-  EXPECT_FALSE(from_iso8601("yesterday").ok());
-  EXPECT_FALSE(from_iso8601("2026-11-20T11:57:46+02:00").ok());
+  EXPECT_EQ(to_iso8601(*from_iso8601("2024-02-29T23:59:59+00:00")), "2024-02-29T23:59:59.000Z");
+  for (const char* none : {"", "yesterday", "2026-11-20T11:57:46+02:00", "2026-11-31T00:00:00Z",
+                           "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z",
+                           "2026-11-00T00:00:00Z", "2026-11-20T24:00:00Z", "2026-11-20T11:60:00Z",
+                           "2026-11-20T11:57:60Z", "2026-11-20T-1:00:00Z", "2026-11-20T+1:00:00Z",
+                           "2026-1-20T11:57:46Z", "2026-11- 3T11:57:46Z", "2026-11-20x11:57:46Z",
+                           "2026-11-20T11:57"}) {
+    EXPECT_FALSE(from_iso8601(none).ok()) << none;
+  }
 }
 
 TEST(Json, DepthIsNoDanger) {
