@@ -197,6 +197,11 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   if (!text.ok()) return complain(err, text.error());
   out << *text;
   say_selected(options, report.erasures == 0, report.left_out, err);
+  if (options.view.format == Format::csv && report.unerased > 0) {
+    err << counted(report.unerased, "tenancy has no erasure: `-f json` shows it",
+                   "tenancies have no erasure: `-f json` shows them")
+        << ", CSV does not\n";
+  }
   if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
   for (const std::string& each : sources->unreadable) err << "reclaim: " << visible(each) << '\n';
   if (sources->empty() && must_have_entry(options)) {

@@ -128,9 +128,9 @@ std::vector<std::string> remarks(const LeftOut& left_out) {
   if (left_out.unerased > 0) {
     said.push_back(counted(
         left_out.unerased,
-        "tenancy without an erasure names no project: it may be the one asked for, and is shown",
-        "tenancies without an erasure name no project: they may be those asked for, and are "
-        "shown"));
+        "tenancy without an erasure names no project: it may be the one asked for, and counts",
+        "tenancies without an erasure name no project: they may be those asked for, and "
+        "count"));
   }
   return said;
 }
@@ -140,7 +140,7 @@ void say_selected(const CertificateOptions& options, bool found_none, const Left
   for (const std::string& said : remarks(left_out)) err << said << '\n';
   if (!found_none) return;
   if (left_out.other_times > 0) {
-    err << fmt::format("nothing in the period{}{}: {} of another time\n",
+    err << fmt::format("no erasure in the period{}{}: {} of another time\n",
                        options.from.empty() ? "" : " from " + options.from,
                        options.to.empty() ? "" : " to " + options.to,
                        counted(left_out.other_times, "erasure is", "erasures are"));

@@ -139,12 +139,13 @@ TEST(Selection, WhatFindsNothingSaysWhatItLacks) {
   CertificateOptions options;
   options.from = "2026-11-01";
   EXPECT_EQ(said(options),
-            "nothing in the period from 2026-11-01: 2 erasures are of another time\n");
+            "no erasure in the period from 2026-11-01: 2 erasures are of another time\n");
   EXPECT_EQ(said(options, true), "there is no certificate here yet\n");
   options.project = kProject;
   options.to = "2026-11-30";
-  EXPECT_EQ(said(options),
-            "nothing in the period from 2026-11-01 to 2026-11-30: 1 erasure is of another time\n");
+  EXPECT_EQ(
+      said(options),
+      "no erasure in the period from 2026-11-01 to 2026-11-30: 1 erasure is of another time\n");
   options.project = "web-shop";
   EXPECT_THAT(said(options), AllOf(HasSubstr("is of the project 'web-shop'"),
                                    HasSubstr("openstack project show"), Not(HasSubstr("period"))));
@@ -268,7 +269,7 @@ TEST_F(Mirror, AnEmptyListSaysWhyAndIsNoLine) {
   options.from = options.to = "2020-01-01";
   ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
   EXPECT_EQ(out_.str(), "");
-  EXPECT_THAT(err_.str(), HasSubstr("nothing in the period from 2020-01-01 to 2020-01-01: 5 "
+  EXPECT_THAT(err_.str(), HasSubstr("no erasure in the period from 2020-01-01 to 2020-01-01: 5 "
                                     "erasures are of another time\n"));
   options.host = "compute-2";
   ASSERT_EQ(run(&run_certificate_list, options, Format::table), 0);
@@ -488,8 +489,14 @@ TEST_F(Mirror, ADriveThatWasMovedUnerasedIsSaid) {
               HasSubstr("may be, of a drive with the same serial: no erasure between the tenancy "
                         "of entry 4 of host compute-2 (2026-10-10T10:00:00.000Z) and this one\"")));
   }
+  // A list of erasures has no row for what was not erased.
+  EXPECT_EQ(run(&run_certificate_report, of_other, Format::csv), 2);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("MOVED")));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("1 tenancy has no erasure: `-f json` shows it, CSV does not\n"));
   of_other.project = "22222222222222222222222222222222";
-  EXPECT_EQ(run(&run_certificate_report, of_other), 0) << "a third one's";
+  EXPECT_EQ(run(&run_certificate_report, of_other, Format::csv), 0) << "a third one's";
+  EXPECT_THAT(err_.str(), Not(HasSubstr("CSV")));
 
   // Whoever may write the mirror adds a host, of which nobody has a key, that erased it.
   Certificate erased = *decode_certificate(certificate_text(++made_));
