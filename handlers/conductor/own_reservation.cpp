@@ -15,6 +15,12 @@ bool OwnReservation::is_marked(const PciAddress& address) const {
   return mark_of(address).is_ours;
 }
 
+bool OwnReservation::is_under_way(const PciAddress& address) const {
+  const auto settled = settled_.find(address);
+  return under_way_.contains(address) ||
+         (settled != settled_.end() && context_.survey.began < settled->second);
+}
+
 bool OwnReservation::is_asked(const PciAddress& address) const {
   return static_cast<bool>(mark_of(address).asked);
 }
@@ -90,6 +96,7 @@ void OwnReservation::answered(const PciAddress& address, const Mark& before, boo
   const std::string_view what = reserved ? "reserved" : "un-reserved";
   const auto settled = [this, address](const Status& /*kept*/) {
     under_way_.erase(address);
+    settled_[address] = context_.ports.clock.now().mono;
     context_.want_survey(0);
   };
   if (after) {

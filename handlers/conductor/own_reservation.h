@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -34,10 +35,9 @@ class OwnReservation final {
   [[nodiscard]] bool is_asked(const PciAddress& address) const;
   [[nodiscard]] ReservedBy reserved_by(const PciAddress& address,
                                        const placement::ProviderView& view) const;
-  // A write to the ledger or to Placement that has not been answered.
-  [[nodiscard]] bool is_under_way(const PciAddress& address) const {
-    return under_way_.contains(address);
-  }
+  // True if a write to the ledger or to Placement was not answered yet when the survey that is
+  // judged began: what that saw may be from before it.
+  [[nodiscard]] bool is_under_way(const PciAddress& address) const;
 
   // Each write is tried once; the next survey tells what became of it, and tries again. The
   // provider's generation in `view` tells whether somebody got the device since it was read.
@@ -64,6 +64,7 @@ class OwnReservation final {
   WriteFence& fence_;
   Reason reason_;
   std::set<PciAddress> under_way_;
+  std::map<PciAddress, MonoMs> settled_;  // when its last write to Placement was
 };
 
 }  // namespace reclaim

@@ -261,6 +261,10 @@ void World::check_released(Provider& provider) {
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
+  if (provider.former_was_meant) {
+    provider.offered = Offered::former;
+    return;
+  }
   // Behind the look on which its give-back rests somebody exchanged the drive.
   const bool exchanged =
       slot->swapped_ms != 0 && scheduler.now_ms() - slot->swapped_ms < kExchangedMs;

@@ -207,14 +207,15 @@ std::string FakePlacement::last_modified() const {
   return std::to_string(newest);
 }
 
-Status FakePlacement::write(const placement::ProviderView& view, std::int64_t reserved) {
+Status FakePlacement::write(const placement::ProviderView& view, std::int64_t reserved,
+                            bool former_was_meant) {
   Provider* provider = find(view.uuid);
   if (provider == nullptr) return Error{Errc::not_found, "no such provider"};
   if (provider->row.generation != view.generation) {
     return Error{Errc::conflict, "409 concurrent_update", 409};
   }
   provider->inventory.reserved = reserved;
-  provider->former_was_meant = false;
+  provider->former_was_meant = former_was_meant;
   moved(*provider);
   if (on_written) on_written(*provider);
   if (reserved == 0) {
@@ -275,9 +276,8 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
     if (rng_.chance(faults_.put_lost_late)) {
       const Provider* meant = find(view.uuid);
       const auto make = [this, view, reserved, made = meant == nullptr ? 0 : meant->made] {
-        if (!write(view, reserved)) return;
-        Provider& written = providers_.at(view.uuid);
-        written.former_was_meant = written.made != made;
+        const Provider* reached = find(view.uuid);
+        (void)write(view, reserved, reached != nullptr && reached->made != made);
       };
       if (keep_late) {
         keep_late(view, reserved, make);

@@ -23,6 +23,7 @@ enum class Offered : std::uint8_t {
   left,         // by a tenant whom Cyborg had not reserved it for
   exchanged,    // its drive is another one since
   counts_anew,  // by Cyborg's agent, and its provider's generation hid a tenancy
+  former,       // by our late request, for the provider of its UUID before
   untold,       // by us, and nothing that an unmanaged drive counts told of its tenant
 };
 
@@ -137,7 +138,8 @@ class FakePlacement final : public placement::Providers {
   [[nodiscard]] std::string project_of(const std::string& consumer) const;
   [[nodiscard]] placement::Consumer consumer_of(const std::string& consumer) const;
   Result<placement::ProviderView> make(const placement::NewDevice& device);
-  Status write(const placement::ProviderView& view, std::int64_t reserved);
+  Status write(const placement::ProviderView& view, std::int64_t reserved,
+               bool former_was_meant = false);
   void moved(Provider& provider);
   void root_moved();
   [[nodiscard]] std::int64_t servers_clock_s();

@@ -26,6 +26,8 @@ const char* by_whom(const Slot& slot, Offered offered) {
       return "by an operator's hand";
     case Offered::counts_anew:
       return "its provider came back to the generation that it had";
+    case Offered::former:
+      return "by a late release of its former provider";
     case Offered::untold:
       return "no counter of the unmanaged drive told of its tenant";
     case Offered::exchanged:
