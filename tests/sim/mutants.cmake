@@ -131,6 +131,9 @@ sim_mutant(erase_of_an_earlier_life state/ledger/trust.cpp
   [[  return known != nullptr && known->dirty &&]]
   [[  if (record.epoch != 0) return true;
   return known != nullptr && known->dirty &&]])
+sim_mutant(old_looks_end_reservations handlers/conductor/own_reservation.cpp
+  "a card stays reserved for ever, because a look from before its reservation forgot whose it was"
+  [[ && context_.survey.began < settled->second);]] [[ && false);]])
 sim_mutant(lost_records_stay_lost handlers/conductor/record_writer.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;
