@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "config/oslo/options.h"
 #include "nvme/host/sysfs.h"
 #include "state/base/log.h"
@@ -11,6 +14,21 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::string_view kDev = "/dev/";
+
+// The address that a word is, without the domain 0000 too, and without the bus' leading zero then.
+std::optional<PciAddress> address_of(std::string_view word) {
+  for (const std::string_view left_out : {"", "0000:", "0000:0"}) {
+    if (const auto address = parse_pci_address(fmt::format("{}{}", left_out, word))) return *address;
+  }
+  return std::nullopt;
+}
+
+// True if the kernel calls the drive's controller or one of its namespaces so.
+bool is_called(const nvme::SysDrive& drive, std::string_view name) {
+  return drive.controller == name ||
+         std::any_of(drive.namespaces.begin(), drive.namespaces.end(),
+                     [name](const nvme::SysNamespace& each) { return each.disk.name == name; });
+}
 
 }  // namespace
 
@@ -36,9 +54,7 @@ Result<std::vector<HostInfo>> known_hosts(Session& session) {
 }
 
 bool is_named(const Record& record, std::string_view device) {
-  auto address = parse_pci_address(device);
-  if (!address) address = parse_pci_address(fmt::format("0000:{}", device));
-  if (address) return record.address == *address;
+  if (const auto address = address_of(device)) return record.address == *address;
   return lower(device) == lower(record.uuid) || (!device.empty() && record.serial == device);
 }
 
@@ -48,17 +64,18 @@ std::string without_kernel_name(const std::string& sysfs_root, const std::string
   if (!name.starts_with("nvme")) return device;
   const auto addresses = nvme::list_nvme_functions(sysfs_root);
   if (!addresses) return device;
+  std::string found;
   for (const PciAddress& address : *addresses) {
     const auto drive = nvme::read_drive(sysfs_root, address);
-    if (drive && drive->controller == name) return to_string(address);
+    if (!drive || !is_called(*drive, name)) continue;
+    if (!found.empty()) return device;  // controllers of one subsystem, with one disk
+    found = to_string(address);
   }
-  return device;
+  return found.empty() ? device : found;
 }
 
-namespace {
-
-// The device of this host that is nearly named so, for the error.
-std::string nearly(const std::vector<Record>& records, const std::string& device) {
+std::string nearly_named(const std::vector<Record>& records, const std::string& device) {
+  if (address_of(device)) return {};
   std::vector<std::string> names;
   names.reserve(records.size() * 2);
   for (const Record& record : records) {
@@ -66,8 +83,14 @@ std::string nearly(const std::vector<Record>& records, const std::string& device
     names.push_back(record.serial);
   }
   const auto meant = config::did_you_mean(device, names);
-  return meant ? fmt::format("; did you mean {}?", *meant) : "";
+  if (!meant) return {};
+  std::erase(names, *meant);
+  if (config::did_you_mean(device, names)) return {};
+  return fmt::format("; did you mean the {} {}?",
+                     parse_pci_address(*meant).ok() ? "address" : "serial number", *meant);
 }
+
+namespace {
 
 // Names another host that has the device, for the error. Addresses are alike on all hosts, and say
 // nothing.
@@ -111,9 +134,9 @@ Result<Record> find_device(Session& session, const std::string& host, const std:
   if (found.empty()) {
     return Error{Errc::not_found,
                  fmt::format("no device '{}' on host {} (an address, a UUID or a serial number is "
-                             "accepted, and nvmeN on that host itself): `reclaim device list` "
-                             "shows which there are{}{}",
-                             printable_excerpt(device), host, nearly(*records, device),
+                             "accepted, and nvmeN or nvmeNnM on that host itself): `reclaim device "
+                             "list` shows which there are{}{}",
+                             printable_excerpt(device), host, nearly_named(*records, device),
                              elsewhere(session, host, device))};
   }
   return std::move(found.front());

@@ -18,13 +18,17 @@ namespace reclaim::cli {
     Session& session, const std::vector<std::string>& hosts);
 // Every host that ever announced itself.
 [[nodiscard]] Result<std::vector<HostInfo>> known_hosts(Session& session);
-// True if an operator's word means this device: its PCI address, with or without the domain 0000,
-// its UUID in any case, or its serial number.
+// True if an operator's word means this device: its PCI address ("0000:01:00.0", "01:00.0",
+// "1:00.0"), its UUID in any case, or its serial number.
 [[nodiscard]] bool is_named(const Record& record, std::string_view device);
-// The address of a controller that an operator's word names as this host's kernel does ("nvme0",
-// "/dev/nvme0"); any other word as it is.
+// The address of a drive whose controller or namespace an operator's word names as this host's
+// kernel does ("nvme0", "/dev/nvme0n1"); any other word, and a name of two drives, as it is.
 [[nodiscard]] std::string without_kernel_name(const std::string& sysfs_root,
                                               const std::string& device);
+// The one device that the word nearly names, for the error; empty: none, or several. No address is
+// near to another: each is a slot of its own.
+[[nodiscard]] std::string nearly_named(const std::vector<Record>& records,
+                                       const std::string& device);
 // Finds a device of the host by one of these names. Errc::not_found says where to look, and what
 // may be meant; Errc::invalid: two are meant.
 [[nodiscard]] Result<Record> find_device(Session& session, const std::string& host,

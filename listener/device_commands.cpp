@@ -6,7 +6,7 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr const char* kDeviceHelp = "PCI address, nvmeN, UUID or serial number";
+constexpr const char* kDeviceHelp = "PCI address, nvmeN, nvmeNnM, UUID or serial number";
 
 CLI::Validator a_state() {
   return one_of({"available", "allocated", "pending_cleaning", "cleaning", "error"});

@@ -205,7 +205,7 @@ class Commands(EndToEnd):
         _, by_uuid, _ = worker.command("device", "show", shown["uuid"], "-f", "value",
                                        "-c", "address")
         self.assertEqual(by_uuid, FIRST + "\n")
-        for name in ("nvme0", "/dev/nvme0"):
+        for name in ("nvme0", "/dev/nvme0", "nvme0n1", "/dev/nvme0n1", FIRST[6:]):
             _, out, _ = worker.command("device", "show", name)
             self.assertIn(FIRST + " of host " + worker.name, out)
             self.assertIn("what to do", out)
@@ -305,7 +305,7 @@ class Commands(EndToEnd):
                 (("nonsense",), 2, "nonsense"),
                 (("devcie", "list"), 2, "did you mean 'device'?"),
                 (("device", "list", "--al-hosts"), 2, "did you mean '--all-hosts'?"),
-                (("device", "show", "SERIAL7"), 1, "did you mean SERIAL1?"),
+                (("device", "show", "SERIL1"), 1, "did you mean the serial number SERIAL1?"),
                 (("device", "list", "-f", "jsno"), 2, "did you mean 'json'?"),
                 (("device", "list", "--state", "eror"), 2, "did you mean 'error'?"),
                 (("device", "list", "-c", "device_stat"), 2, "did you mean 'Device State'?"),
