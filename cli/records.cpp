@@ -18,7 +18,8 @@ constexpr std::string_view kDev = "/dev/";
 // The address that a word is, without the domain 0000 too, and without the bus' leading zero then.
 std::optional<PciAddress> address_of(std::string_view word) {
   for (const std::string_view left_out : {"", "0000:", "0000:0"}) {
-    if (const auto address = parse_pci_address(fmt::format("{}{}", left_out, word))) return *address;
+    if (const auto address = parse_pci_address(fmt::format("{}{}", left_out, word)))
+      return *address;
   }
   return std::nullopt;
 }
