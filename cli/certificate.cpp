@@ -19,7 +19,6 @@
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/uuid.h"
-#include "state/base/visible.h"
 #include "state/certificate/chain.h"
 #include "state/device/record.h"
 #include "state/ledger/audit.h"
@@ -420,8 +419,8 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
         continue;
       }
     }
-    err << fmt::format("reclaim: {}/{}: cannot be read; `reclaim certificate verify` tells more\n",
-                       folder, file.name);
+    say(err, fmt::format("reclaim: {}/{}: cannot be read; `reclaim certificate verify` tells more",
+                         folder, file.name));
     exit_code = 1;
   }
   const auto text = format_list(table, options.view);

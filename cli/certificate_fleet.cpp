@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/records.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -96,16 +95,17 @@ int run_fleet_certificates(Session& session, const CertificateOptions& options, 
     good = add_host(session, info.host, *selection, fleet, err) && good;
   }
   for (const std::string& said : claimed_twice(fleet.whole)) {
-    err << "reclaim: " << visible(said) << '\n';
+    say(err, "reclaim: " + said);
     good = false;
   }
   const auto text = format_list(fleet.shown, options.view);
   if (!text.ok()) return complain(err, text.error());
   out << *text;
   say_selected(options, fleet.shown.rows.empty(), fleet.left_out, err);
-  err << "the last certificate of each device, as Redis has it, unverified, and no earlier one; "
-         "the chain is on each host: `reclaim certificate list` and `verify` there, or here over "
-         "a mirror (--folder)\n";
+  say(err,
+      "the last certificate of each device, as Redis has it, unverified, and no earlier one; the "
+      "chain is on each host: `reclaim certificate list` and `verify` there, or here over a mirror "
+      "(--folder)");
   return good ? 0 : 1;
 }
 

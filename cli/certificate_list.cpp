@@ -8,7 +8,6 @@
 #include "cli/certificate_folder.h"
 #include "cli/certificate_selection.h"
 #include "cli/commands.h"
-#include "state/base/visible.h"
 #include "state/certificate/chain.h"
 
 namespace reclaim::cli {
@@ -31,8 +30,8 @@ Status list_one(const ChainPlace& place, const CertificateOptions& options,
     const auto certificate =
         opened.ok() ? decode_certificate(opened->content) : Result<Certificate>(opened.error());
     if (!certificate.ok()) {
-      err << fmt::format("reclaim: {}/{}: {}\n", visible(place.folder), visible(file.name),
-                         visible(certificate.error().what));
+      say(err,
+          fmt::format("reclaim: {}/{}: {}", place.folder, file.name, certificate.error().what));
       listed.good = false;
       continue;
     }
@@ -98,7 +97,7 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   if (!text.ok()) return complain(err, text.error());
   out << *text;
   say_selected(options, listed.table.rows.empty(), listed.left_out, err);
-  if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
+  if (options.all_hosts) say(err, hosts_of(*places));
   return listed.good ? 0 : 1;
 }
 

@@ -12,7 +12,6 @@
 #include "cli/certificate_selection.h"
 #include "cli/commands.h"
 #include "state/base/text.h"
-#include "state/base/visible.h"
 #include "state/certificate/chain.h"
 
 namespace reclaim::cli {
@@ -198,21 +197,21 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   out << *text;
   say_selected(options, report.erasures == 0, report.left_out, err);
   if (options.view.format == Format::csv && report.unerased > 0) {
-    err << counted(report.unerased, "tenancy has no erasure: `-f json` shows it",
-                   "tenancies have no erasure: `-f json` shows them")
-        << ", CSV does not\n";
+    say(err, counted(report.unerased, "tenancy has no erasure: `-f json` shows it",
+                     "tenancies have no erasure: `-f json` shows them") +
+                 ", CSV does not");
   }
-  if (options.all_hosts) err << visible(hosts_of(*places)) << '\n';
-  for (const std::string& each : sources->unreadable) err << "reclaim: " << visible(each) << '\n';
+  if (options.all_hosts) say(err, hosts_of(*places));
+  for (const std::string& each : sources->unreadable) say(err, "reclaim: " + each);
   if (sources->empty() && must_have_entry(options)) {
     return complain(err, Error{Errc::not_found, fmt::format("{}: {}", folder, kNoEntry)});
   }
   if (report.chain.verdict != ChainState::Verdict::verified && !sources->empty()) {
-    err << "reclaim: the chain is "
-        << (report.chain.verdict == ChainState::Verdict::broken ? "not whole" : "not checked")
-        << ": " << visible(report.chain.text) << '\n';
+    const bool broken = report.chain.verdict == ChainState::Verdict::broken;
+    say(err, fmt::format("reclaim: the chain is {}: {}", broken ? "not whole" : "not checked",
+                         report.chain.text));
     if (options.all_hosts) {
-      for (const std::string& each : report.chain.problems) err << visible(each) << '\n';
+      for (const std::string& each : report.chain.problems) say(err, each);
     }
     return 1;
   }

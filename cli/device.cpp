@@ -81,9 +81,11 @@ class DeviceOrderRun final {
       out_ << visible(accepting_text(said.accepts, record.address)) << "\n" << std::flush;
     }
     if (options_.order == OrderKind::maintenance_on && order->mac.empty()) {
-      err_ << "note: the order is not authenticated, so its maintenance ends after a day, or when "
-              "the worker is started again: run it as root on host "
-           << visible(record.host) << ", or with the key of orders\n";
+      say(err_,
+          fmt::format("note: the order is not authenticated, so its maintenance ends after a day, "
+                      "or when the worker is started again: run it as root on host {}, or with the "
+                      "key of orders",
+                      record.host));
     }
     sent_[record.host].push_back({record, *std::move(order)});
     return Ok{};
@@ -211,8 +213,7 @@ class DeviceOrderRun final {
     if (std::exchange(one.waiting_for, now.waiting_for) == now.waiting_for) return;
     if (now.waiting_for.empty()) return;
     progress_.clear();
-    err_ << visible(fmt::format("{} waits: {}", name_of(now), now.waiting_for)) << '\n'
-         << std::flush;
+    say(err_, fmt::format("{} waits: {}", name_of(now), now.waiting_for));
   }
 
   void say_who_is_waited_for() {
@@ -220,8 +221,7 @@ class DeviceOrderRun final {
       if (std::any_of(orders.begin(), orders.end(),
                       [](const Sent& one) { return !one.taken && !one.over; })) {
         progress_.clear();
-        err_ << fmt::format("waiting for the worker of host {} to take the order\n", host)
-             << std::flush;
+        say(err_, fmt::format("waiting for the worker of host {} to take the order", host));
       }
     }
   }

@@ -13,7 +13,6 @@
 #include "cli/records.h"
 #include "handlers/drive_wear.h"
 #include "state/base/fields.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -94,25 +93,22 @@ void say_empty(Session& session, const DeviceListOptions& options,
                                 ? std::string("any host")
                                 : fmt::format("host {}", fmt::join(hosts, ", "));
   if (hidden > 0 && options.worn >= 0) {
-    err << visible(fmt::format("no drive of {} is known to be worn by {} %", whose, options.worn))
-        << '\n';
+    say(err, fmt::format("no drive of {} is known to be worn by {} %", whose, options.worn));
     return;
   }
   if (hidden > 0) {
-    err << visible(fmt::format("no device of {} is {}; {} in other states", whose,
-                               fmt::join(options.states, " or "), hidden))
-        << '\n';
+    say(err, fmt::format("no device of {} is {}; {} in other states", whose,
+                         fmt::join(options.states, " or "), hidden));
     return;
   }
   std::string known;
   if (const auto infos = known_hosts(session)) {
     for (const HostInfo& info : *infos) known += (known.empty() ? "" : ", ") + info.host;
   }
-  err << visible(fmt::format("no devices recorded for {}; workers known: {}", whose,
-                             known.empty() ? "none (is the worker running, and [redis] url that of "
-                                             "the worker?)"
-                                           : known))
-      << '\n';
+  say(err, fmt::format("no devices recorded for {}; workers known: {}", whose,
+                       known.empty()
+                           ? "none (is the worker running, and [redis] url that of the worker?)"
+                           : known));
 }
 
 }  // namespace
@@ -174,8 +170,8 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   if (table.rows.empty() && good) say_empty(session, options, *hosts, hidden, err);
   const int printed = print(format_list(table, options.view), out, err);
   if (untold > 0) {
-    err << fmt::format("of {} no wear is known: each tells of it when it is cleaned\n",
-                       counted(untold, "drive"));
+    say(err, fmt::format("of {} no wear is known: each tells of it when it is cleaned",
+                         counted(untold, "drive")));
   }
   return good ? printed : 1;
 }

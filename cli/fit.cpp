@@ -1,6 +1,7 @@
 #include "cli/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "cli/format.h"
@@ -24,7 +25,17 @@ bool may_end(std::string_view line) {
   return last == ' ' || last == ',' || last == '-';
 }
 
+// True between a number and its unit, which stay together.
+bool parts_quantity(std::string_view line, std::string_view rest) {
+  constexpr std::array<std::string_view, 10> kUnits = {"s",  "ms", "%",  "bytes", "kB",
+                                                       "MB", "GB", "TB", "PB",    "MiB"};
+  if (line.size() < 2 || line.back() != ' ' || !is_digit(line[line.size() - 2])) return false;
+  const std::string_view word = rest.substr(0, rest.find_first_of(" ,;:.)"));
+  return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
 constexpr std::size_t kNamesIndent = 4;
+constexpr std::size_t kHangingIndent = 2;
 
 // The line from `from` on in lines, all but the first one below `indent`.
 std::string break_line(const std::string& line, std::size_t from, std::size_t indent,
@@ -68,6 +79,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
       const std::string_view line = text.substr(0, next);
       if (display_width(without_blanks_at_the_end(line)) > width) break;
       end = next;
+      if (parts_quantity(line, text.substr(end))) continue;
       if (may_end(line)) broken = end;
       if (line.back() == ' ') blank = end;
     }
@@ -79,6 +91,11 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   }
   lines.emplace_back(without_blanks_at_the_end(text));
   return lines;
+}
+
+std::string hanging(const std::string& text, std::size_t width) {
+  if (width < kHangingIndent + kColumnMin || display_width(text) <= width) return text + '\n';
+  return break_line(text, 0, kHangingIndent, width);
 }
 
 std::string fit_help(const std::string& help, std::size_t column, std::size_t width) {

@@ -6,6 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "cli/fit.h"
+#include "cli/format.h"
+#include "state/base/visible.h"
+
 namespace reclaim::cli {
 namespace {
 
@@ -57,6 +61,18 @@ std::vector<Result<JournalPage>> journals_behind(Session& session,
     open = std::move(more);
   }
   return all;
+}
+
+std::string journal_line(const std::string& host, const JournalEntry& entry, std::size_t width) {
+  const std::string place = fmt::format("{} {}{}{}", to_iso8601_seconds(entry.at), host,
+                                        host.empty() ? "" : " ", entry.address);
+  const std::string moved =
+      entry.from == entry.to ? entry.trigger : fmt::format("{} -> {}", entry.from, entry.to);
+  const std::string told =
+      fmt::format("{}{}{}", entry.why, entry.detail.empty() ? "" : "; ", entry.detail);
+  std::string line = visible(fmt::format("{} {:<34} {}", place, moved, told));
+  if (width == 0 || display_width(line) <= width) return line + '\n';
+  return hanging(visible(fmt::format("{} {}: {}", place, moved, told)), width);
 }
 
 }  // namespace reclaim::cli

@@ -25,4 +25,9 @@ struct JournalPlace {
 [[nodiscard]] std::vector<Result<JournalPage>> journals_behind(
     Session& session, const std::vector<JournalPlace>& places);
 
+// One entry for people, with its line break; of a fleet with its host, else that is empty. Fitted
+// to `width` columns; 0: to none.
+[[nodiscard]] std::string journal_line(const std::string& host, const JournalEntry& entry,
+                                       std::size_t width);
+
 }  // namespace reclaim::cli

@@ -16,7 +16,6 @@
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/uuid.h"
-#include "state/base/visible.h"
 #include "state/certificate/order_seal.h"
 #include "state/device/named_steps.h"
 
@@ -127,7 +126,7 @@ int run_order_list(Session& session, const OrderOptions& options, std::ostream& 
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
   out << *text;
-  if (orders->empty()) err << fmt::format("no order waits for host {}\n", visible(host));
+  if (orders->empty()) say(err, fmt::format("no order waits for host {}", host));
   return 0;
 }
 

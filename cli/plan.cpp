@@ -21,7 +21,6 @@
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/survey.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -185,9 +184,10 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
     known.paused = *std::move(paused);
     known.redis = true;
   } else {
-    err << "reclaim: what is recorded is not known, and the worker releases nothing without it "
-           "either: "
-        << store.error().what << '\n';
+    say(err,
+        "reclaim: what is recorded is not known, and the worker releases nothing without it "
+        "either: " +
+            store.error().what);
   }
   auto providers = session.providers();
   if (!providers) return std::move(providers).error();
@@ -281,7 +281,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   if (!text) return complain(err, text.error());
   out << *text;
   if (options.guards && !known->paused.empty()) {
-    err << visible(fmt::format("nothing is cleaned now: {}", known->paused)) << '\n';
+    say(err, fmt::format("nothing is cleaned now: {}", known->paused));
   }
   return known->redis ? 0 : 1;
 }

@@ -4,11 +4,12 @@
 
 #include <ostream>
 
+#include "cli/complain.h"
 #include "cli/progress_bar.h"
 
 namespace reclaim::cli {
 
-ProgressLine::ProgressLine(std::ostream& out, int fd) : out_(out), terminal_(isatty(fd) != 0) {}
+ProgressLine::ProgressLine(std::ostream& out) : out_(out), width_(line_width(out)) {}
 
 void ProgressLine::show(const std::string& host, const std::vector<Record>& records) {
   for (const Record& record : records) {
@@ -16,8 +17,8 @@ void ProgressLine::show(const std::string& host, const std::vector<Record>& reco
       drawn_of_.erase({host, record.address});
       continue;
     }
-    if (terminal_) {
-      out_ << "\r\033[K" << progress_bar(host, record) << std::flush;
+    if (width_ > 0) {
+      out_ << "\r\033[K" << progress_bar(host, record, width_) << std::flush;
       drawn_ = true;
       continue;
     }

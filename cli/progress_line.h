@@ -4,8 +4,7 @@
 // Thread: the caller's.
 #pragma once
 
-#include <unistd.h>
-
+#include <cstddef>
 #include <iosfwd>
 #include <map>
 #include <string>
@@ -18,8 +17,8 @@ namespace reclaim::cli {
 
 class ProgressLine final {
  public:
-  // `out` outlives it; `fd` is the descriptor behind it.
-  explicit ProgressLine(std::ostream& out, int fd = STDOUT_FILENO);
+  // `out` outlives it.
+  explicit ProgressLine(std::ostream& out);
 
   // `host`: of a fleet; else empty.
   void show(const std::string& host, const std::vector<Record>& records);
@@ -28,7 +27,7 @@ class ProgressLine final {
 
  private:
   std::ostream& out_;
-  bool terminal_;
+  std::size_t width_;  // of the terminal; 0: there is none
   bool drawn_ = false;
   std::map<std::pair<std::string, PciAddress>, std::string> drawn_of_;  // tenth and message
 };

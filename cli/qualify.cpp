@@ -57,7 +57,7 @@ class Qualifier final {
         serial_(std::move(serial)),
         err_(err),
         state_(session.settings().state_path, serial_),
-        progress_(err, STDERR_FILENO),
+        progress_(err),
         work_(
             session,
             [this] {
@@ -168,10 +168,10 @@ Status Qualifier::begin() {
     whole_.address = to_string(address_);
     fresh_ = whole_.nonces.empty();
     written_ = !fresh_;
-    err_ << fmt::format(
-        "going on with what was begun at {}; to begin from the start, remove {}, and "
-        "the patterns from the drive with `blkdiscard -z`\n",
-        to_iso8601(whole_.began_at), state_.path());
+    say(err_,
+        fmt::format("going on with what was begun at {}; to begin from the start, remove {}, and "
+                    "the patterns from the drive with `blkdiscard -z`",
+                    to_iso8601(whole_.began_at), state_.path()));
   } else {
     whole_.tool_version = kVersion;
     whole_.kernel = kernel_release();

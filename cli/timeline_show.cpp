@@ -8,7 +8,6 @@
 #include "cli/complain.h"
 #include "cli/journal.h"
 #include "cli/timeline.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 
@@ -22,14 +21,12 @@ int show_timeline(Session& session, const Record& record, const View& view, std:
   } else {
     const Timeline timeline = timeline_of(journal->entries, address);
     if (timeline.moments.empty()) {
-      err << visible(fmt::format("the journal of host {} has no cleaning of {}; it keeps about "
-                                 "10,000 transitions, the certificate what came of older ones",
-                                 record.host, address))
-          << '\n';
+      say(err, fmt::format("the journal of host {} has no cleaning of {}; it keeps about 10,000 "
+                           "transitions, the certificate what came of older ones",
+                           record.host, address));
     } else if (timeline.begins_late) {
-      err << visible(fmt::format("the journal of host {} has lost how this cleaning of {} began",
-                                 record.host, address))
-          << '\n';
+      say(err, fmt::format("the journal of host {} has lost how this cleaning of {} began",
+                           record.host, address));
     }
     text = format_list(timeline_table(timeline), view);
   }

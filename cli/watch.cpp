@@ -6,10 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/journal.h"
 #include "cli/progress_line.h"
 #include "cli/records.h"
-#include "state/base/log.h"
-#include "state/base/visible.h"
 #include "state/device/machine.h"
 
 namespace reclaim::cli {
@@ -17,15 +16,6 @@ namespace {
 
 constexpr std::int64_t kLookEveryMs = 200;
 constexpr std::size_t kLinesAtOnceMax = 500;
-
-// One line of the journal; that of a fleet names the host.
-std::string line_of(const std::string& host, const JournalEntry& entry) {
-  const std::string moved =
-      entry.from == entry.to ? entry.trigger : fmt::format("{} -> {}", entry.from, entry.to);
-  return visible(fmt::format("{} {}{}{} {:<34} {}{}{}", to_iso8601(entry.at).substr(0, 19) + "Z",
-                             host, host.empty() ? "" : " ", entry.address, moved, entry.why,
-                             entry.detail.empty() ? "" : "; ", entry.detail));
-}
 
 bool idle(const std::vector<Record>& records) {
   return std::none_of(records.begin(), records.end(), [](const Record& record) {
@@ -60,7 +50,7 @@ Result<News> look(Session& session, Followed& followed, bool fleet, ProgressLine
   News news;
   for (const JournalEntry& entry : journal->entries) {
     progress.clear();
-    out << line_of(host, entry) << '\n' << std::flush;
+    out << journal_line(host, entry, line_width(out)) << std::flush;
     news.worked = news.worked || ends_well(entry.trigger) || entry.to == "error";
   }
   followed.after = journal->last_id;
@@ -115,7 +105,7 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
     const std::int64_t spent = session.clock().now().mono.ms - begun;
     if (options.timeout_s > 0 && spent > static_cast<std::int64_t>(options.timeout_s) * 1000) {
       progress.clear();
-      err << fmt::format("reclaim: nothing more within {} s\n", options.timeout_s);
+      say(err, fmt::format("reclaim: nothing more within {} s", options.timeout_s));
       return 1;
     }
     if (!more) session.run_until([] { return false; }, kLookEveryMs);

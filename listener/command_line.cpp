@@ -29,11 +29,19 @@ std::shared_ptr<CLI::FormatterBase> help_format() {
   return std::make_shared<FittedHelp>();
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return known ? size.ws_col : 0;
+void look_at_terminals() {
+  for (const auto& [stream, fd] :
+       {std::pair{&std::cout, STDOUT_FILENO}, std::pair{&std::cerr, STDERR_FILENO}}) {
+    winsize size{};
+    const bool known = isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0;
+    cli::set_line_width(*stream, known ? size.ws_col : 0);
+  }
 }
+
+std::size_t terminal_width() {
+  return cli::line_width(std::cout);
+}
+
 int complain(const Error& error) {
   return cli::complain(std::cerr, error);
 }

@@ -53,6 +53,8 @@ void add_format(CLI::App* command, CommandLine& line,
 void add_list_format(CLI::App* command, CommandLine& line);
 // CLI11's own --help, fitted to the terminal.
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_format();
+// Tells the streams of this process how wide the terminal behind each is; first of all.
+void look_at_terminals();
 // 0 where nobody looks at it, but a program reads it or a file takes it.
 [[nodiscard]] std::size_t terminal_width();
 [[nodiscard]] cli::View view_of(const CommandLine& line);

@@ -318,6 +318,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  reclaim::listener::look_at_terminals();
   try {
     return reclaim::listener::run(argc, argv);
   } catch (const std::exception& e) {

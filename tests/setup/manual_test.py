@@ -49,7 +49,7 @@ def on_terminal(*words):
     """What the command writes on a terminal of COLUMNS."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    with subprocess.Popen(words, stdout=its):
+    with subprocess.Popen(words, stdout=its, stderr=its):
         os.close(its)
         text = b""
         try:
@@ -71,6 +71,12 @@ def look_at_help(binary):
         whole = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
         if "".join(text.split()) != "".join(whole.split()):
             yield f"`reclaim {command} --help` says something else on a terminal"
+
+
+def look_at_an_error(binary):
+    said = on_terminal(binary, "certificate", "list", "--folder", "/", "--from", "monday")
+    if len(said) <= COLUMNS or any(len(line) > COLUMNS for line in said.splitlines()):
+        yield f"an error is not wrapped on a terminal: {said}"
 
 
 def walk(binary, command=()):
@@ -112,7 +118,8 @@ def main():
     binary, folder = sys.argv[1:]
     paths = sorted(glob.glob(os.path.join(folder, "reclaim*.[1-8]")))
     pages = {path: render(path) for path in paths}
-    complaints = [*look_at_pages(pages), *look_at_commands(binary, pages), *look_at_help(binary)]
+    complaints = [*look_at_pages(pages), *look_at_commands(binary, pages), *look_at_help(binary),
+                  *look_at_an_error(binary)]
     for complaint in complaints:
         print(f"manual: {complaint}")
     print(f"manual: {len(pages)} pages, {len(list(walk(binary)))} commands")

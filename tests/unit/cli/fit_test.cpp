@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "cli/complain.h"
 #include "cli/format.h"
 
 namespace reclaim::cli {
@@ -46,6 +49,23 @@ TEST(Wrap, BreaksInTheMiddleOfWhatHasNoPlaceForIt) {
 TEST(Wrap, CountsWhatTheTerminalShows) {
   EXPECT_THAT(wrap("\u65e5\u672c\u8a9e", 4), ElementsAre("\u65e5\u672c", "\u8a9e"));
   EXPECT_THAT(wrap("\x80\x80\x80\x80\x80", 4), ElementsAre("\x80\x80\x80\x80", "\x80"));
+}
+
+TEST(Wrap, ANumberKeepsItsUnit) {
+  EXPECT_THAT(wrap("a mean of 8.6 s, 3 at once", 14),
+              ElementsAre("a mean of", "8.6 s, 3 at", "once"));
+  EXPECT_THAT(wrap("1920 GB (95 %)", 13), ElementsAre("1920 GB", "(95 %)"));
+  EXPECT_THAT(wrap("wait 8 steps", 7), ElementsAre("wait 8", "steps"));
+}
+
+TEST(Say, WhatDoesNotFitTheTerminalGoesOnBelow) {
+  std::ostringstream err;
+  EXPECT_EQ(complain(err, Error{Errc::usage, "no device 'a\x1b' here: look"}), 2);
+  EXPECT_EQ(err.str(), "reclaim: no device 'a\\x1b' here: look\n") << "no terminal";
+  err.str("");
+  set_line_width(err, 24);
+  EXPECT_EQ(complain(err, Error{Errc::failed, "no device 'a\x1b' here: look"}), 1);
+  EXPECT_EQ(err.str(), "reclaim: no device\n  'a\\x1b' here: look\n");
 }
 
 TEST(Wrap, IsOneLineForNothing) {

@@ -297,6 +297,19 @@ TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {
             "0000:c1:00.0 nvme.sanitize_crypto [###############...............]  50%");
 }
 
+// A line that the terminal wraps is not drawn over by the next one.
+TEST(ProgressBar, FitsItsTerminal) {
+  Record record = device("c1", "0000:c1:00.0", Stage::erasing, 1'000);
+  record.clean_step = "nvme.sanitize_crypto";
+  record.progress_percent = 50;
+  record.progress_eta_s = 120;
+  EXPECT_EQ(progress_bar("c1", record, 80),
+            "c1 0000:c1:00.0 nvme.sanitize_crypto [#########.........]  50%, about 120 s left");
+  record.progress_message = "overwriting pass 1 of 3";
+  EXPECT_EQ(progress_bar("c1", record, 80),
+            "c1 0000:c1:00.0 nvme.sanitize_crypto [#####.....]  50%, about 120 s left");
+}
+
 TEST(FleetStatus, SizesAreDecimal) {
   EXPECT_EQ(size_text(999), "999 bytes");
   EXPECT_EQ(size_text(1'920'000'000'000), "1.9 TB");

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/journal.h"
+
 namespace reclaim::cli {
 namespace {
 
@@ -29,6 +31,18 @@ std::vector<JournalEntry> a_cleaning(std::int64_t at) {
           entry(at + 5, "pending_cleaning", "admitted", "guarding"),
           entry(at + 12, "guarding", "guards_passed", "rechecking"),
           entry(at + 900, "releasing", "released", "available")};
+}
+
+TEST(JournalLine, FitsItsTerminal) {
+  JournalEntry moved = entry(0, "pending_cleaning", "admitted", "cleaning");
+  moved.detail = "an operator ordered it";
+  EXPECT_EQ(journal_line("", moved, 0),
+            "2026-05-28T20:26:40Z 0000:c1:00.0 pending_cleaning -> cleaning       because; an "
+            "operator ordered it\n");
+  EXPECT_EQ(journal_line("", moved, 200), journal_line("", moved, 0));
+  EXPECT_EQ(journal_line("c1", moved, 80),
+            "2026-05-28T20:26:40Z c1 0000:c1:00.0 pending_cleaning -> cleaning: because; an\n"
+            "  operator ordered it\n");
 }
 
 TEST(Timeline, SaysWhatEachMomentTook) {
