@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "state/base/log.h"
 #include "state/ledger/tenants.h"
 
@@ -45,6 +46,14 @@ Result<WallMs> end_of(const std::string& text) {
 
 bool same_id(std::string_view a, std::string_view b) {
   return plain_id(a) == plain_id(b);
+}
+
+// True of a UUID, with dashes or without: what no name looks like.
+bool is_id(std::string_view text) {
+  constexpr std::size_t kDigits = 32;
+  const std::string plain = plain_id(text);
+  return plain.size() == kDigits &&
+         plain.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 // The next instance may stand as the migration of the one before it.
@@ -137,35 +146,40 @@ std::vector<std::string> remarks(const LeftOut& left_out) {
 
 void say_selected(const CertificateOptions& options, bool found_none, const LeftOut& left_out,
                   std::ostream& err) {
-  for (const std::string& said : remarks(left_out)) err << said << '\n';
+  for (const std::string& said : remarks(left_out)) say(err, said);
   if (!found_none) return;
   if (left_out.other_times > 0) {
-    err << fmt::format("no erasure in the period{}{}: {} of another time\n",
-                       options.from.empty() ? "" : " from " + options.from,
-                       options.to.empty() ? "" : " to " + options.to,
-                       counted(left_out.other_times, "erasure is", "erasures are"));
-    return;
+    return say(err, fmt::format("no erasure in the period{}{}: {} of another time",
+                                options.from.empty() ? "" : " from " + options.from,
+                                options.to.empty() ? "" : " to " + options.to,
+                                counted(left_out.other_times, "erasure is", "erasures are")));
   }
-  std::string lacks;
+  std::vector<std::string> lacks;
+  const auto lack = [&lacks](std::string_view what, const std::string& asked,
+                             std::string_view advice) {
+    lacks.push_back(
+        fmt::format("no erasure here is of the {} '{}'{}", what, printable_excerpt(asked), advice));
+  };
   if (!options.host.empty() && !left_out.has_host) {
-    lacks += fmt::format("no erasure here is of the host '{}'{}\n", printable_excerpt(options.host),
-                         options.all_hosts ? "" : ": --all-hosts reads those of others");
+    lack("host", options.host, options.all_hosts ? "" : ": --all-hosts reads those of others");
   }
   if (!options.project.empty() && !left_out.has_project) {
-    lacks += fmt::format(
-        "no erasure here is of the project '{}': certificates have a project's id, which "
-        "`openstack project show NAME -f value -c id` prints\n",
-        printable_excerpt(options.project));
+    lack("project", options.project,
+         is_id(options.project) ? ""
+                                : ": certificates have a project's id, which `openstack project "
+                                  "show NAME -f value -c id` prints");
   }
   if (!options.instance.empty() && !left_out.has_instance) {
-    lacks += fmt::format("no erasure here is of the instance '{}': certificates have its UUID\n",
-                         printable_excerpt(options.instance));
+    lack("instance", options.instance,
+         is_id(options.instance) ? ""
+                                 : ": certificates have its UUID, which `openstack server show "
+                                   "NAME -f value -c id` prints");
   }
   if (lacks.empty()) {
-    lacks = left_out.has_host ? "no erasure here has all that was asked for\n"
-                              : "there is no certificate here yet\n";
+    lacks.emplace_back(left_out.has_host ? "no erasure here has all that was asked for"
+                                         : "there is no certificate here yet");
   }
-  err << lacks;
+  for (const std::string& each : lacks) say(err, each);
 }
 
 }  // namespace reclaim::cli

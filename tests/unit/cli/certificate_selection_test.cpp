@@ -150,6 +150,16 @@ TEST(Selection, WhatFindsNothingSaysWhatItLacks) {
   EXPECT_THAT(said(options), AllOf(HasSubstr("is of the project 'web-shop'"),
                                    HasSubstr("openstack project show"), Not(HasSubstr("period"))));
   options = {};
+  options.project = "3f1c2b7a9d604e58a1b20c4d5e6f7081";
+  options.instance = "c33c5487-696b-4d4e-a487-6b9ec9d7e458";
+  EXPECT_EQ(said(options),
+            "no erasure here is of the project '3f1c2b7a9d604e58a1b20c4d5e6f7081'\n"
+            "no erasure here is of the instance 'c33c5487-696b-4d4e-a487-6b9ec9d7e458'\n")
+      << "advice is for names";
+  options = {};
+  options.instance = "db-1";
+  EXPECT_THAT(said(options), HasSubstr("have its UUID, which `openstack server show NAME"));
+  options = {};
   options.project = kOther;
   options.instance = kInstance;
   EXPECT_EQ(said(options), "no erasure here has all that was asked for\n");
