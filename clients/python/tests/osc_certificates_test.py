@@ -45,6 +45,14 @@ class Certificates(Case):
         row = json.loads(run(certificates.ListCertificates, cloud, "--long", "-f", "json").out)[0]
         self.assertEqual(row["sanitization_class"], "purge")
 
+    def test_a_host_that_has_no_device_is_said(self):
+        cloud = self.cloud({"GET /v2/certificates": '{"certificates": []}',
+                            "GET /v2/devices": golden("devices-2.5.json")})
+        with self.assertRaisesRegex(exceptions.CommandError,
+                                    "no device here is of the host compute-9; did you mean"):
+            run(certificates.ListCertificates, cloud, "--host", "compute-9")
+        run(certificates.ListCertificates, cloud, "--host", "compute-1")
+
     def of_tenants(self, projects):
         """A cloud of devices whose last certificates are of these projects, one a day."""
         answers, rows = {}, []

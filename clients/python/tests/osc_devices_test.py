@@ -80,6 +80,17 @@ class List(Case):
             "hostname=compute-1", "type=NVME", "vendor=8086", "device_state=error",
             "status=enabled", "sort_key=hostname", "sort_dir=desc", "limit=2", "marker=" + UUID]))
 
+    def test_a_host_that_has_no_device_is_said(self):
+        cloud = self.cloud({"GET /v2/devices": newest("devices-2.5.json"),
+                            "GET /v2/devices?hostname=compute-3": '{"devices": []}',
+                            "GET /v2/devices?hostname=compute-1&device_state=error":
+                                '{"devices": []}'})
+        with self.assertRaisesRegex(exceptions.CommandError,
+                                    "no device here is of the host compute-3; did you mean"):
+            run(ListDevices, cloud, "--host", "compute-3")
+        self.assertEqual(self.rows(ListDevices, cloud, "--host", "compute-1", "--state", "error"),
+                         [])
+
     def test_pages_are_followed_without_a_limit(self):
         document = json.loads(newest("devices-2.5.json"))
         first, second, _ = ({"devices": [each]} for each in document["devices"])
@@ -124,7 +135,8 @@ class Show(Case):
         cloud = self.cloud({"GET /v2/devices": newest("devices-2.5.json"),
                             "GET /v2/devices/" + UUID: played_cloud.error(
                                 404, "NotFound: no device " + UUID)})
-        for name, said in (("../x", "has no device|accepted are"), ("nvme0", "accepted are a UUID"),
+        for name, said in (("../x", "no device here is of the host .."),
+                           ("nvme0", "accepted are a UUID"),
                            ("compute-2/0000:09:00.0", "host compute-2 has no device"),
                            (UUID, "NotFound: no device .*HTTP 404, req-played")):
             with self.assertRaisesRegex(exceptions.CommandError, said):

@@ -1,5 +1,6 @@
 """What the commands share: the API's errors in plain words, and how a device is named."""
 import argparse
+import difflib
 import json
 import uuid
 
@@ -65,6 +66,17 @@ def add_device(parser, **more):
         "compute-1/0000:c1:00.0"), **more)
 
 
+def check_host(proxy, host):
+    """An error where no device is of this host, so that nothing was found for another reason than
+    the rest of what was asked for."""
+    known = sorted({device.hostname for device in proxy.devices()})
+    if host not in known:
+        near = difflib.get_close_matches(host, known, 1)
+        raise exceptions.CommandError(visible(
+            "no device here is of the host %s%s; see openstack accelerator device list" % (
+                host, "; did you mean %s?" % near[0] if near else "")))
+
+
 def uuid_of(proxy, text):
     """The UUID that a <device> stands for."""
     host, slash, address = text.rpartition("/")
@@ -72,6 +84,7 @@ def uuid_of(proxy, text):
         for device in proxy.devices(hostname=host):
             if address_of(device) == address.lower():
                 return device.uuid
+        check_host(proxy, host)
         raise exceptions.CommandError(
             "%s: host %s has no device at %s; see openstack accelerator device list --host %s" % (
                 text, host, address, host))

@@ -126,6 +126,8 @@ class ListCertificates(base.Plain, command.Lister):
         rows = list(self.chosen(proxy, found, parsed_args.instance, period, project))
         for place in damaged:
             self.cannot(place.get("hostname"), place.get("address"), place.get("reason"))
+        if parsed_args.host and not rows and not damaged:
+            base.check_host(proxy, parsed_args.host)
         return names, ([getattr(each, name) for name in names] for each in rows)
 
     def cannot(self, host, address, why):

@@ -105,6 +105,8 @@ class ListDevices(_Devices, command.Lister):
         devices = list(sdk_device.Device.list(
             proxy, paginated=parsed_args.limit is None,
             **{key: value for key, value in query.items() if value is not None}))
+        if parsed_args.host and not devices:
+            base.check_host(proxy, parsed_args.host)
         return names, ([value_of(device, name) for name in names] for device in devices)
 
 
