@@ -104,8 +104,11 @@ std::string done_text(const HostPauseOptions& options, const std::string& host, 
                            ? "by its last heartbeat it was not paused; cleanings begin as before"
                            : "cleanings begin again");
   }
-  return fmt::format("host {}: no cleaning begins until {} ({})\n", host, local_time_text(until),
-                     to_iso8601_seconds(until));
+  return fmt::format(
+      "host {}: no cleaning begins until {} ({}); `reclaim status` shows it after the worker's "
+      "next "
+      "survey\n",
+      host, local_time_text(until), to_iso8601_seconds(until));
 }
 
 }  // namespace

@@ -253,6 +253,7 @@ class Commands(EndToEnd):
                                         "--reason", "power work", "--yes")
         self.assertEqual(code, 0, err)
         self.assertIn("no cleaning begins until", out)
+        self.assertIn("status` shows it after the worker's next survey", out)
         self.delete(made)
         wait_until(lambda: "its host is paused until" in worker.devices()[FIRST]["Note"],
                    "it says who wants it so")
