@@ -26,7 +26,7 @@ std::size_t line_width(std::ostream& stream) {
 }
 
 void say(std::ostream& stream, std::string_view text) {
-  stream << hanging(visible(text), line_width(stream));
+  stream << hanging(visible(text), line_width(stream)) << std::flush;
 }
 
 int complain(std::ostream& err, const Error& error) {

@@ -19,7 +19,6 @@
 #include "cli/records.h"
 #include "handlers/accepted_drive.h"
 #include "state/base/log.h"
-#include "state/base/visible.h"
 #include "state/device/hold.h"
 
 namespace reclaim::cli {
@@ -72,13 +71,11 @@ class DeviceOrderRun final {
     auto order = new_order(session_, record.host, options_.order, to_string(record.address), said);
     if (!order) return std::move(order).error();
     if (options_.order == OrderKind::unhold) {
-      out_ << visible(fmt::format("An approval of {} at {}.", record.clean_step,
-                                  to_string(record.address)))
-           << "\n"
-           << std::flush;
+      say(out_,
+          fmt::format("An approval of {} at {}.", record.clean_step, to_string(record.address)));
     }
     if (options_.order == OrderKind::enrol) {
-      out_ << visible(accepting_text(said.accepts, record.address)) << "\n" << std::flush;
+      say(out_, accepting_text(said.accepts, record.address));
     }
     if (options_.order == OrderKind::maintenance_on && order->mac.empty()) {
       say(err_,
@@ -168,21 +165,20 @@ class DeviceOrderRun final {
     if (rest == Rest::not_yet || !has_acted(options_.order, one.before, now)) return;
     well_ = well_ && rest == Rest::well;
     end(one, now,
-        rest == Rest::error        ? ": " + visible(now.last_error)
-        : !now.waiting_for.empty() ? ": " + visible(now.waiting_for)
+        rest == Rest::error        ? ": " + now.last_error
+        : !now.waiting_for.empty() ? ": " + now.waiting_for
         : now.clean_step.starts_with("hold.")
-            ? fmt::format(", waits at {}: reclaim device unhold", visible(now.clean_step))
+            ? fmt::format(", waits at {}: reclaim device unhold", now.clean_step)
             : "");
   }
 
   void end(Sent& one, const Record& now, const std::string& more) {
     one.over = true;
     progress_.clear();
-    out_ << fmt::format("{}: {}{} ({}){}\n",
-                        sent_.size() > 1 ? name_of(now) : to_string(now.address),
-                        to_string(device_state(now.stage)),
-                        now.maintenance ? ", in maintenance" : "", one.order.request_id, more)
-         << std::flush;
+    say(out_,
+        fmt::format("{}: {}{} ({}){}", sent_.size() > 1 ? name_of(now) : to_string(now.address),
+                    to_string(device_state(now.stage)), now.maintenance ? ", in maintenance" : "",
+                    one.order.request_id, more));
   }
 
   void fail(Sent& one, const std::string& why) {
@@ -279,10 +275,9 @@ void show(const std::vector<Record>& records, const DeviceCommandOptions& option
       break;
     }
     const auto pointless = refusal_of(options.order, !options.steps_file.empty(), record);
-    out << visible(fmt::format("  {} {} {}{}", name_of(record), record.serial,
-                               to_string(device_state(record.stage)),
-                               pointless ? ": left out: " + pointless->what : ""))
-        << '\n';
+    say(out, fmt::format("  {} {} {}{}", name_of(record), record.serial,
+                         to_string(device_state(record.stage)),
+                         pointless ? ": left out: " + pointless->what : ""));
   }
 }
 

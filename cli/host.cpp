@@ -69,8 +69,8 @@ int run_host_drain(Session& session, const HostDrainOptions& options, std::ostre
   orders.ask = true;
   orders.wait = !options.end;
   if (orders.choice.devices.empty()) {
-    out << fmt::format("host {}: no device is {}: nothing to do\n", options.host,
-                       options.end ? "in maintenance" : "left to take out of the pool");
+    say(out, fmt::format("host {}: no device is {}: nothing to do", options.host,
+                         options.end ? "in maintenance" : "left to take out of the pool"));
     return 0;
   }
   const int code = run_device_command(session, orders, out, err);
@@ -86,14 +86,14 @@ int run_host_drain(Session& session, const HostDrainOptions& options, std::ostre
   const auto taken = std::count_if(records->begin(), records->end(), [](const Record& record) {
     return record.stage == Stage::allocated;
   });
-  out << fmt::format("host {} is drained: no device is on offer, and nothing is cleaned{}\n",
-                     options.host,
-                     taken == 0 ? ""
-                                : "; " + counted(static_cast<std::size_t>(taken),
-                                                 "device is still allocated: move or delete its "
-                                                 "instance",
-                                                 "devices are still allocated: move or delete "
-                                                 "their instances"));
+  say(out, fmt::format("host {} is drained: no device is on offer, and nothing is cleaned{}",
+                       options.host,
+                       taken == 0 ? ""
+                                  : "; " + counted(static_cast<std::size_t>(taken),
+                                                   "device is still allocated: move or delete its "
+                                                   "instance",
+                                                   "devices are still allocated: move or delete "
+                                                   "their instances")));
   return 0;
 }
 
@@ -106,10 +106,10 @@ int run_host_delete(Session& session, const HostDeleteOptions& options, std::ost
   const auto dirty = std::count_if(records->begin(), records->end(), [](const Record& record) {
     return record.cleanable() && record.stage != Stage::available;
   });
-  out << fmt::format(
-      "host {}: {} out of Redis; what is reserved in Placement stays so, and so do ledger and "
-      "certificates on the host\n",
-      options.host, counted(records->size(), "record goes", "records go"));
+  say(out,
+      fmt::format("host {}: {} out of Redis; what is reserved in Placement stays so, and so do "
+                  "ledger and certificates on the host",
+                  options.host, counted(records->size(), "record goes", "records go")));
   if (dirty > 0) {
     out << fmt::format("{} not clean\n", counted(static_cast<std::size_t>(dirty), "device of it is",
                                                  "devices of it are"));

@@ -99,15 +99,14 @@ Result<std::set<std::string>> not_paused(Session& session) {
 std::string done_text(const HostPauseOptions& options, const std::string& host, WallMs until,
                       const std::set<std::string>& unpaused) {
   if (options.resume) {
-    return fmt::format("host {}: {}\n", host,
+    return fmt::format("host {}: {}", host,
                        unpaused.contains(host)
                            ? "by its last heartbeat it was not paused; cleanings begin as before"
                            : "cleanings begin again");
   }
   return fmt::format(
-      "host {}: no cleaning begins until {} ({}); `reclaim status` shows it after the worker's "
-      "next "
-      "survey\n",
+      "host {}: no cleaning begins until {} ({}); `reclaim status` shows it after the "
+      "worker's next survey",
       host, local_time_text(until), to_iso8601_seconds(until));
 }
 
@@ -159,7 +158,7 @@ int run_host_pause(Session& session, const HostPauseOptions& options, std::ostre
       code = complain(err, heard.error().wrap("host " + one.host));
       continue;
     }
-    out << done_text(options, one.host, said.until, *unpaused);
+    say(out, done_text(options, one.host, said.until, *unpaused));
   }
   return code;
 }
