@@ -29,6 +29,7 @@ constexpr std::size_t kAttentionLinesMax = 20;
 constexpr std::size_t kWornLinesMax = 5;
 constexpr std::size_t kOfferedLinesMax = 5;
 constexpr std::size_t kIndent = 2;
+constexpr std::string_view kListsAll = ": reclaim status -f json lists all";
 
 std::int64_t age_s(WallMs now, WallMs since) {
   return std::max<std::int64_t>(0, (now.ms - since.ms) / 1000);
@@ -97,7 +98,8 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
     const JournalEntry* last = nullptr;
   };
   std::map<std::string, Offered> offered;
-  std::map<std::string, const JournalEntry*> given;
+  // By address and by what was said: a later alarm of a drive does not replace the one before.
+  std::map<std::pair<std::string, std::string>, const JournalEntry*> given;
   for (const Record& record : host.records) {
     capacity[to_string(record.address)] = record.capacity_bytes;
   }
@@ -117,7 +119,7 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
       Offered& seen = offered[entry.address];
       seen = {seen.times + 1, &entry};
     }
-    if (is_given_dirty(entry.trigger, entry.detail)) given[entry.address] = &entry;
+    if (is_given_dirty(entry.trigger, entry.detail)) given[{entry.address, entry.detail}] = &entry;
     if (ends_well(entry.trigger) || entry.to == "error" || entry.to == "allocated")
       begun.erase(entry.address);
   }
@@ -126,8 +128,9 @@ void read_journal(FleetStatus& out, const HostState& host, WallMs now) {
                                  fmt::format("seen on offer{} while its state was {}",
                                              times_text(seen.times), seen.last->from)});
   }
-  for (const auto& [address, entry] : given) {
-    out.allocated_dirty.push_back({host.info.host, address, age_s(now, entry->at), entry->detail});
+  for (const auto& [alarm, entry] : given) {
+    out.allocated_dirty.push_back(
+        {host.info.host, entry->address, age_s(now, entry->at), entry->detail});
   }
 }
 
@@ -195,15 +198,30 @@ std::string hosts_text(const FleetStatus& status) {
   return text;
 }
 
+// The places of those that are shown, at most `lines_max`. Each host has one of them before any has
+// its second, so that no host's lines hide another's.
+template <typename Each>
+std::vector<std::size_t> shown_of(const std::vector<Each>& all, std::size_t lines_max) {
+  std::map<std::string, std::size_t> of_host;
+  std::vector<std::size_t> rank;
+  for (const Each& each : all) rank.push_back(of_host[each.host]++);
+  std::vector<std::size_t> shown(all.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  std::stable_sort(shown.begin(), shown.end(),
+                   [&rank](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
+  shown.resize(std::min(all.size(), lines_max));
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
 // Shows the first of them under a heading, and how many more there are; `rest`: how to list those.
 template <typename Each, typename Show>
 void put_first(Screen& screen, const std::string& heading, const std::vector<Each>& all,
                std::size_t lines_max, std::string_view rest, Show show) {
   if (all.empty()) return;
   screen.heading(heading);
-  for (std::size_t i = 0; i < std::min(all.size(), lines_max); ++i) {
-    screen.line(visible(show(all[i])), kIndent);
-  }
+  for (const std::size_t at : shown_of(all, lines_max))
+    screen.line(visible(show(all[at])), kIndent);
   if (all.size() > lines_max) {
     screen.line(fmt::format("and {} more{}", all.size() - lines_max, rest), kIndent);
   }
@@ -365,11 +383,11 @@ std::string render(const FleetStatus& status, std::size_t width) {
   for (const std::string& line : status.crowded) screen.line(line, kIndent);
   screen.line(devices_text(status), kIndent);
   put_first(screen, "Needs attention, the oldest first", status.attention, kAttentionLinesMax,
-            ": reclaim host list, reclaim device list --all-hosts --state error", attention_text);
+            kListsAll, attention_text);
   put_first(screen, "Given to an instance though not clean, in the last 24 hours",
-            status.allocated_dirty, kOfferedLinesMax, "", offered_text);
+            status.allocated_dirty, kOfferedLinesMax, kListsAll, offered_text);
   put_first(screen, "Offered though not clean, in the last 24 hours", status.offered_dirty,
-            kOfferedLinesMax, "", offered_text);
+            kOfferedLinesMax, kListsAll, offered_text);
   if (!status.offered_dirty.empty()) {
     screen.line(
         "Reclaim reserves them again; find out who writes their inventories (docs/metrics.md, "

@@ -138,7 +138,7 @@ void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Re
   apply(address, assessment);
   bind_reservation_.see(sighting, record);
   taken_out_.see(sighting, record, assessment);
-  if (peeks) claims_.peek(address);
+  if (peeks) claims_.peek(address, *sighting.view);
 }
 
 // Told to Cyborg's agent, which must not take what an earlier survey saw for today's.
@@ -190,12 +190,14 @@ void Assessor::apply(const PciAddress& address, const Assessment& assessment) {
         assessment.trigger ? why_reserved(*assessment.trigger) : WhyReserved::offered);
   }
   for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
-  if (!assessment.reserve && assessment.reserve_too.empty()) {
+  const auto& sighting = admissions_.sighting(address);
+  // A unit that somebody added stays on offer, and was told of.
+  const bool is_read = sighting && sighting->view && sighting->view->is_device();
+  if (!assessment.reserve && assessment.reserve_too.empty() && is_read) {
     reserver_.nothing_to_reserve(address);
     audits_.forget_last(address);
   }
   say_mismatch(address, assessment);
-  const auto& sighting = admissions_.sighting(address);
   if (fence_.is_needed_first(address) && sighting && sighting->view) {
     fence_.raise_first(address, *sighting->view);
   }
@@ -331,10 +333,8 @@ void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
 
 // Counts for one survey.
 void Assessor::know_what_was_seen(Sighting& sighting) {
-  const auto peeked = claims_.take_peeked(sighting.address);
+  const auto peeked = claims_.take_peeked(sighting.address, sighting.view);
   if (!peeked || !sighting.drive || sighting.drive->counters) return;
-  // Whoever un-reserved it since may have given it away.
-  if (!sighting.view || !sighting.view->burned()) return;
   if (sighting.standing.match == nvme::Match::different) return;  // they are another drive's
   sighting.drive->counters = *peeked;
   sighting.peeked = true;

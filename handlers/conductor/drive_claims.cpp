@@ -202,11 +202,14 @@ bool DriveClaims::may_peek(const Record& record, const Assessment& assessment,
   return tells && free && !in_maintenance && policy && !policy->managed;
 }
 
-void DriveClaims::peek(const PciAddress& address) {
+void DriveClaims::peek(const PciAddress& address, const placement::ProviderView& view) {
   const Record& record = context_.record_of(address);
   const auto policy = policy_of(context_.policies, record);
   if (!policy) return;
-  drives_[address].peeking = drives_[address].thread_open = true;
+  Drive& drive = drives_[address];
+  drive.peeking = drive.thread_open = true;
+  drive.peeked_of = view.uuid;
+  drive.peeked_at = view.generation;
   const auto answered = [this, address](const Result<nvme::ClaimReport>& report) {
     Drive& now = drives_[address];
     now.peek_refused = report ? "" : report.error().what;
@@ -224,6 +227,14 @@ void DriveClaims::peek(const PciAddress& address) {
     });
   };
   context_.ports.drives.claim(claim_request(record, *policy), answered);
+}
+
+std::optional<nvme::Counters> DriveClaims::take_peeked(
+    const PciAddress& address, const std::optional<placement::ProviderView>& view) {
+  Drive& drive = drives_[address];
+  const auto peeked = std::exchange(drive.peeked, std::nullopt);
+  const bool stands = view && view->uuid == drive.peeked_of && view->generation == drive.peeked_at;
+  return stands ? peeked : std::nullopt;
 }
 
 // The claim has compared the serial with the one on record, or was allowed to learn it: this is

@@ -35,12 +35,12 @@ class DriveClaims final {
   // Reads the counters behind all guards of a claim, which compares the serial; nothing is written
   // to the drive. The record stays as it is, so that a crash leaves nothing but a drive to be given
   // back.
-  void peek(const PciAddress& address);
+  void peek(const PciAddress& address, const placement::ProviderView& view);
   [[nodiscard]] bool is_peeking(const PciAddress& address) { return drives_[address].peeking; }
-  // The counters that the last peek read, once; and why it read nothing.
-  [[nodiscard]] std::optional<nvme::Counters> take_peeked(const PciAddress& address) {
-    return std::exchange(drives_[address].peeked, std::nullopt);
-  }
+  // The counters that the last peek read, once: nothing if the provider was written to since the
+  // peek began, for somebody may have had the drive behind it. And why it read nothing.
+  [[nodiscard]] std::optional<nvme::Counters> take_peeked(
+      const PciAddress& address, const std::optional<placement::ProviderView>& view);
   [[nodiscard]] const std::string& peek_refused(const PciAddress& address) {
     return drives_[address].peek_refused;
   }
@@ -75,6 +75,8 @@ class DriveClaims final {
     bool thread_open = false;
     bool peeking = false;
     std::optional<nvme::Counters> peeked;
+    std::string peeked_of;        // the provider, as it was when the peek began
+    std::int64_t peeked_at = -1;  // and its generation
     std::string peek_refused;
     std::optional<nvme::EraseMethod> permitted;
     std::optional<nvme::Capabilities> capabilities;

@@ -148,7 +148,8 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
 // Reserved by this worker when maintenance began, or when somebody may have had it, and not known
 // to have been touched. When that is over it goes back as it is, if the certificate of its last
 // erasure stands, and is cleaned if nothing proves that it does.
-void assess_taken_out(Assessment& out, const Record& record, const Sighting& sighting, Hold hold) {
+void assess_taken_out(Assessment& out, const Record& record, const LedgerEntry& ledger,
+                      const Sighting& sighting, Hold hold) {
   out.held = true;
   if (record.maintenance) return;
   if (record.flow == Flow::cyborg) {
@@ -165,7 +166,7 @@ void assess_taken_out(Assessment& out, const Record& record, const Sighting& sig
   out.give_back = hold == Hold::held && record.is_drive() && !record.certificate_id.empty() &&
                   record.certified_host_writes && sighting.standing.match == nvme::Match::same &&
                   !(record.flow == Flow::cyborg && missed_tenancy(record, sighting)) &&
-                  !is_in_question(record, sighting);
+                  !is_in_question(record, &ledger, sighting);
   if (out.give_back) {
     out.host_reads = sighting.drive->counters->host_reads;
     return;
@@ -180,7 +181,7 @@ bool assess_own(Assessment& out, const Record& record, const LedgerEntry& ledger
                 const Sighting& sighting, Hold hold) {
   switch (reserved_by(ledger.taken_out, ledger.asked, *sighting.view)) {
     case ReservedBy::us:
-      assess_taken_out(out, record, sighting, hold);
+      assess_taken_out(out, record, ledger, sighting, hold);
       return true;
     case ReservedBy::unknown:
       out.held = out.unsure = true;
@@ -309,7 +310,9 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
                                    sighting.ended->uuid);
     return;
   }
-  if (is_in_question(record, sighting)) return assess_in_question(out, record, sighting);
+  if (is_in_question(record, ledger, sighting)) {
+    return assess_in_question(out, record, ledger, sighting);
+  }
   if (ledger != nullptr && ledger->dirty) {
     out.strike = outlives(record, *ledger);
     out.reserve = !out.strike;
@@ -359,15 +362,13 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   } else if (view.burned()) {
     assess_burned(out, base, ledger, sighting, host, now);
   } else {
-    Record known = base;
-    known.rest = last_rest(base, ledger);
-    assess_unreserved(out, known, ledger, sighting);
+    assess_unreserved(out, base, ledger, sighting);
   }
   if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
     out.take_out = out.take_out || (base.maintenance && !view.burned());
     const bool moved = may_have_had_a_tenant(last_rest(base, ledger), sighting) ||
                        may_be_reserved_again(base, view);
-    const bool asked = moved && (out.unsure || is_in_question(base, sighting));
+    const bool asked = moved && (out.unsure || is_in_question(base, ledger, sighting));
     if (!asked) out.rest = rest_of(sighting);
   }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
@@ -407,12 +408,11 @@ void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
   }
   const placement::ProviderView& view = *sighting.view;
   if (!view.is_device()) {
+    const auto& all = view.inventories;
     out.waiting_for = fmt::format(
-        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1",
-        view.inventories.size(),
-        view.inventories.size() == 1
-            ? fmt::format(" with total = {}", view.inventories.front().total)
-            : std::string());
+        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1{}",
+        all.size(), all.size() == 1 ? fmt::format(" with total = {}", all.front().total) : "",
+        view.free() ? "" : fmt::format("; {} has it", view.consumers.front()));
     return;
   }
   assess_one(out, base, ledger, sighting, host, now);
@@ -522,7 +522,7 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
   // A device in cleaning was admitted, and is reserved; only its next tenant is to be told.
   if (is_busy(record.stage)) return record.flow == Flow::cyborg && !sighting.view->free();
   const auto assessment = assess(sighting, &record, ledger, host, now);
-  return assessment && assessment->reserve;
+  return assessment && (assessment->reserve || (assessment->take_out && !record.maintenance));
 }
 
 namespace {

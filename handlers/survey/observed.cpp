@@ -19,7 +19,7 @@ void only_observe(Assessment& assessment, const Record& record) {
   assessment.reserve = assessment.take_out = assessment.give_back = false;
   assessment.reserve_too.clear();
   // It stays on offer, and would be found to be so with each survey.
-  const bool again = record.stage == Stage::pending_cleaning || record.stage == Stage::error;
+  const bool again = record.stage != Stage::available;
   if (assessment.trigger == Trigger::reserved_dropped && again) assessment.trigger.reset();
   if (what.empty()) return;
   assessment.waiting_for = fmt::format("{}{}", kObserved, what);

@@ -69,7 +69,9 @@ bool is_known_dirty(const Record& record, const LedgerEntry* ledger) {
 }
 
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved) {
-  std::string why = fmt::format("it is {}", to_string(device_state(record.stage)));
+  std::string why = record.stage == Stage::error
+                        ? std::string("it is in error")
+                        : fmt::format("it is {}", to_string(device_state(record.stage)));
   if (record.stage == Stage::available) why = "it is remembered as dirty";
   if (record.stage == Stage::allocated) {
     why = record.instance + (record.consumer().empty()

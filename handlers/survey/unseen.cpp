@@ -25,7 +25,7 @@ bool is_made_anew(const Rest& rest, const placement::ProviderView& view) {
 
 // The kernel reads a managed drive when it gets it back from a guest, whatever that did. Nobody
 // reads an unmanaged one, so that little is known of a guest who did not either.
-bool shows_no_tenant(const Record& record, const Sighting& sighting) {
+bool shows_no_tenant(const Record& record, const Rest& rest, const Sighting& sighting) {
   if (!sighting.drive || !sighting.drive->counters || !record.certified_host_reads ||
       !record.certified_host_writes) {
     return false;
@@ -34,11 +34,9 @@ bool shows_no_tenant(const Record& record, const Sighting& sighting) {
   if (now.host_writes != *record.certified_host_writes) return false;
   if (!sighting.peeked) {
     // Nova makes the provider anew of a device that was away, and the kernel reads what comes back.
-    return now.host_reads == *record.certified_host_reads ||
-           sighting.view->uuid != record.rest.provider;
+    return now.host_reads == *record.certified_host_reads || sighting.view->uuid != rest.provider;
   }
-  return !is_made_anew(record.rest, *sighting.view) &&
-         now.host_reads >= *record.certified_host_reads &&
+  return !is_made_anew(rest, *sighting.view) && now.host_reads >= *record.certified_host_reads &&
          now.host_reads - *record.certified_host_reads <= kTakeOverReadsMax;
 }
 
@@ -69,8 +67,9 @@ bool may_be_reserved_again(const Record& record, const placement::ProviderView& 
          view.generation - rest.generation >= 2;
 }
 
-bool is_in_question(const Record& record, const Sighting& sighting) {
-  return may_have_had_a_tenant(record.rest, sighting) && !shows_no_tenant(record, sighting);
+bool is_in_question(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  const Rest rest = last_rest(record, ledger);
+  return may_have_had_a_tenant(rest, sighting) && !shows_no_tenant(record, rest, sighting);
 }
 
 bool is_told_by_a_claim(const Record& record, const Sighting& sighting) {
@@ -79,12 +78,14 @@ bool is_told_by_a_claim(const Record& record, const Sighting& sighting) {
          sighting.drive->driver != "nvme";
 }
 
-void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting) {
+void assess_in_question(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                        const Sighting& sighting) {
+  const Rest rest = last_rest(record, ledger);
   std::string may_have = fmt::format(
       "an instance may have had it unseen: its provider was at generation {} when it was last seen "
       "in the pool, and is at {}",
-      record.rest.generation, sighting.view->generation);
-  if (is_told_by_a_claim(record, sighting) && !is_made_anew(record.rest, *sighting.view)) {
+      rest.generation, sighting.view->generation);
+  if (is_told_by_a_claim(record, sighting) && !is_made_anew(rest, *sighting.view)) {
     out.take_out = out.unsure = true;
     out.waiting_for = may_have + "; it is reserved until its counters tell";
     return;

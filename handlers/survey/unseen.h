@@ -35,11 +35,13 @@ namespace reclaim {
 [[nodiscard]] bool may_be_reserved_again(const Record& record, const placement::ProviderView& view);
 
 // True if the question is open: the drive does not show that nobody had it. `sighting` has a view.
-[[nodiscard]] bool is_in_question(const Record& record, const Sighting& sighting);
+[[nodiscard]] bool is_in_question(const Record& record, const LedgerEntry* ledger,
+                                  const Sighting& sighting);
 
 // Judges a device that is on offer and in question: it is taken out of the pool until a claim has
 // read what it counted; where none can, or its provider was made anew, it is cleaned.
-void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting);
+void assess_in_question(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                        const Sighting& sighting);
 
 // Nova's, burned and free, and nobody wrote to it: an operator's hand is one write, and these are
 // more. Nova burns a device before it builds the guest, and leaves it burned where that fails.

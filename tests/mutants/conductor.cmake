@@ -604,15 +604,17 @@ unit_mutant(releases_are_known_before_they_are conductor handlers/conductor/devi
 unit_mutant(handed_over_for_good conductor handlers/survey/hold.cpp HandedOver.*
   "Cyborg's agent is told as clean what an operator has reserved since, and un-reserves it"
   [[  if (may_be_reserved_again(record, *sighting.view)) {]] [[  if (false) {]])
-unit_mutant(looks_of_claims_grow_old conductor handlers/conductor/assessor.cpp
+unit_mutant(looks_of_claims_grow_old conductor handlers/conductor/drive_claims.cpp
   */OfCyborg.TheLookOfAClaim*
   "what a tenant left whom nobody saw is on offer, for the drive was looked into before he came"
-  [[  if (!sighting.view || !sighting.view->burned()) return;
-]] "")
-unit_mutant(first_looks_forget_the_ledger conductor handlers/survey/admission.cpp
+  [[stands ? peeked : std::nullopt;]] [[stands ? peeked : peeked;]])
+unit_mutant(first_looks_forget_the_ledger conductor handlers/survey/unseen.cpp
   Unseen.ALookThat*
   "a tenancy while Redis lost everything and two providers stood there is not noticed"
-  [[    known.rest = last_rest(base, ledger);]] [[    known.rest = base.rest;]])
+  [[  const Rest rest = last_rest(record, ledger);
+  return may]]
+  [[  const Rest rest = ledger == nullptr ? record.rest : record.rest;
+  return may]])
 unit_mutant(who_has_it_by_one_of_two_is_not_seen conductor handlers/survey/taken.cpp
   */BesideASecond.*
   "a tenant has a drive for hours, another provider offers it meanwhile, and he leaves it dirty"
@@ -642,7 +644,7 @@ unit_mutant(a_question_is_its_answer conductor handlers/survey/admission.cpp
   */ReadersOfCyborg.*
   "an unmanaged drive that a tenant read through and locked is given back as it is"
   [[ &&
-                  !is_in_question(record, sighting);]] [[;]])
+                  !is_in_question(record, &ledger, sighting);]] [[;]])
 unit_mutant(unmanaged_is_never_read conductor handlers/conductor/assessor.cpp
   */OfCyborg.ItsAgentIsToldOf*
   "Cyborg's agent waits for ever for an unmanaged drive, which is clean and on offer"

@@ -357,6 +357,10 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
   }
   if (entry.accepted) accepted(slot_at(address), entry);
   note_retired(address, entry);
+  // The order to clean what may be a hold is on the ledger before it is on the record.
+  if (entry.dirty && slot.clean_ordered && !is_surely_held(address)) {
+    slot_at(address).held = slot_at(address).reserved_by_hand = false;
+  }
   if (entry.dirty) return;
   // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);

@@ -272,12 +272,32 @@ TEST(FleetStatus, OfManyTheFirstAreShownAndTheRestCounted) {
     one.journal.back().address = address;
   }
   const std::string text = render(look({one}), 0);
-  EXPECT_THAT(text, HasSubstr("c1 0000:29:00.0 for 1h0m: error: \n  and 2 more: reclaim host list, "
-                              "reclaim device list --all-hosts --state error\n\nOffered though"));
+  EXPECT_THAT(text, HasSubstr("c1 0000:29:00.0 for 1h0m: error: \n  and 2 more: reclaim status -f "
+                              "json lists all\n\nOffered though"));
   EXPECT_THAT(text, HasSubstr("c1 0000:14:00.0 1h0m ago: seen on offer while its state was error\n"
-                              "  and 17 more\n  Reclaim reserves them again"));
+                              "  and 17 more: reclaim status -f json lists all\n"
+                              "  Reclaim reserves them again"));
   EXPECT_THAT(text, HasSubstr("c1 0000:14:00.0: 90 % used\n"
                               "  and 17 more: reclaim device list --all-hosts --worn\n"));
+}
+
+// A compromised host can write as many lines about its own devices as it likes.
+TEST(FleetStatus, NoHostsLinesHideThoseOfAnother) {
+  HostState many = host("a1");
+  for (int i = 0; i < 30; ++i) {
+    const std::string address = "0000:" + std::to_string(10 + i) + ":00.0";
+    many.records.push_back(device("a1", address, Stage::error, 9 * kHourMs));
+    many.journal.push_back(moved("error", "reserved_dropped", "error", 1'000));
+    many.journal.back().address = address;
+  }
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:c1:00.0", Stage::error, kHourMs)};
+  one.journal = {moved("error", "reserved_dropped", "error", kHourMs)};
+  one.journal.back().address = "0000:c1:00.0";
+  const std::string text = render(look({many, one}), 0);
+  EXPECT_THAT(text, HasSubstr("  c1 0000:c1:00.0 for 1h0m: error: \n  and 11 more"));
+  EXPECT_THAT(text, HasSubstr("  c1 0000:c1:00.0 1h0m ago: seen on offer while its state was error\n"
+                              "  and 26 more"));
 }
 
 TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {

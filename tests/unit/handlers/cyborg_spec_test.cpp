@@ -132,7 +132,7 @@ TEST_F(CyborgSpec, BindOfADeviceInErrorIsHealedAndReported) {
   use_it();
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(reserved(), 1);
-  EXPECT_THAT(world.record().last_error, HasSubstr("although it is error"));
+  EXPECT_THAT(world.record().last_error, HasSubstr("although it is in error"));
 }
 
 // "Unbind": allocated -> pending_cleaning -> cleaning -> available, reserved = 0 only there.

@@ -309,6 +309,7 @@ class Life {
   }
 
   void survey() {
+    survey_.began = ports_.clock.now().mono;
     const placement::ProviderView view = providers_.view();
     Record& record = devices_[kAddress].record;
     if (why_ == Why::unclean) {

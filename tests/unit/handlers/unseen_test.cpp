@@ -102,43 +102,43 @@ struct Answer : ::testing::Test {
 };
 
 TEST_F(Answer, ADriveThatNobodyReadOrWroteHadNoTenant) {
-  EXPECT_FALSE(is_in_question(record, sighting));
+  EXPECT_FALSE(is_in_question(record, nullptr, sighting));
 }
 
 TEST_F(Answer, WhoeverGetsAManagedDriveBackReadsIt) {
   counts(101, 50);
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
 }
 
 TEST_F(Answer, AWriteIsATenants) {
   counts(100, 51);
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
 }
 
 TEST_F(Answer, WhatCannotBeReadAnswersNothing) {
   sighting.drive->counters.reset();
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
   sighting.drive.reset();
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
 }
 
 TEST_F(Answer, AClaimReadsByItselfButNotWithoutEnd) {
   sighting.peeked = true;
   counts(180, 50);
-  EXPECT_FALSE(is_in_question(record, sighting));
+  EXPECT_FALSE(is_in_question(record, nullptr, sighting));
   counts(1'000'000, 50);
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
   counts(99, 50);
-  EXPECT_TRUE(is_in_question(record, sighting)) << "a counter never falls";
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting)) << "a counter never falls";
 }
 
 // The device was away for a moment, and its drive is read when it comes back.
 TEST_F(Answer, OfAProviderThatWasMadeAnewTheWritesTell) {
   sighting.view = provider(2, false, "q");
   counts(180, 50);
-  EXPECT_FALSE(is_in_question(record, sighting));
+  EXPECT_FALSE(is_in_question(record, nullptr, sighting));
   counts(180, 51);
-  EXPECT_TRUE(is_in_question(record, sighting));
+  EXPECT_TRUE(is_in_question(record, nullptr, sighting));
 }
 
 }  // namespace
