@@ -26,7 +26,7 @@ struct HostView {
   bool failed_builds_wait = false;  // [clean] failed_builds
 };
 
-// What a survey means for a device: a note on its record, and what is to be done.
+// The meaning of a survey for a device: a note on its record, and what is to be done.
 struct Assessment : Note {
   // The record to begin with, of a device seen for the first time.
   std::optional<Record> first_seen;

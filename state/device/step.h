@@ -91,7 +91,7 @@ struct Update {
 // never comes to an erase, and a drive never past one.
 [[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
 
-// What is learnt of a device that does not move. A member that is present replaces the record's.
+// Holds what is learnt of a device that does not move. A present member replaces the record's.
 struct Note {
   // The tenant counts where the record's is not another; the serial, where the record has none.
   Facts facts;

@@ -608,6 +608,24 @@ unit_mutant(looks_of_claims_grow_old conductor handlers/conductor/drive_claims.c
   */OfCyborg.TheLookOfAClaim*
   "what a tenant left whom nobody saw is on offer, for the drive was looked into before he came"
   [[stands ? peeked : std::nullopt;]] [[stands ? peeked : peeked;]])
+unit_mutant(looks_of_claims_know_no_generation conductor handlers/conductor/drive_claims.cpp
+  */HiddenUnmanaged.BehindTheLook*
+  "what a tenant left behind a claim's look is given back, for his drive is reserved again by then"
+  [[ && view->generation == drive.peeked_at;]] [[;]])
+unit_mutant(unwritten_questions_stay_on_offer conductor handlers/survey/admission.cpp
+  */HiddenUnmanaged.WhileItsRecord*
+  "an unmanaged drive that somebody may have had is on offer as long as Redis is away"
+  [[ || (assessment->take_out && !record.maintenance));]] [[);]])
+unit_mutant(lost_records_rested_nowhere conductor handlers/survey/admission.cpp */HiddenOfNova.*
+  "what a tenant of a lost record left is given back when its maintenance ends"
+  [[!is_in_question(record, &ledger, sighting);]] [[!is_in_question(record, nullptr, sighting);]])
+unit_mutant(second_units_are_told_for_ever conductor handlers/conductor/assessor.cpp
+  */Hidden.ByASecondUnit*
+  "an auditor reads each two seconds that a drive was reserved again, and it never was"
+  [[ && is_read) {]] [[ && (is_read || true)) {]])
+unit_mutant(observers_tell_again conductor handlers/survey/observed.cpp */Hidden.NotFromAnObserver*
+  "an auditor reads with each survey that an observing worker reserved a drive again"
+  [[record.stage != Stage::available;]] [[record.stage == Stage::error;]])
 unit_mutant(first_looks_forget_the_ledger conductor handlers/survey/unseen.cpp
   Unseen.ALookThat*
   "a tenancy while Redis lost everything and two providers stood there is not noticed"

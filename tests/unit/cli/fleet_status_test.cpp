@@ -235,6 +235,18 @@ TEST(FleetStatus, WhoGotWhatIsNotCleanIsNamedForADay) {
                                why + "\"}]"}))));
 }
 
+// Anybody on the bus can invent the accelerator request of the later one.
+TEST(FleetStatus, ALaterAlarmDoesNotReplaceTheOneBefore) {
+  HostState one = host("c1");
+  for (const std::string who : {"bound by X although Y had it: ", "bound by ARQ Z although: "}) {
+    one.journal.push_back(moved("allocated", "passed_on", "allocated", 300'000));
+    one.journal.back().detail = who + std::string(kNotKnownToBeClean);
+  }
+  EXPECT_EQ(look({one}).allocated_dirty.size(), 2U);
+  one.journal.push_back(one.journal.back());
+  EXPECT_EQ(look({one}).allocated_dirty.size(), 2U) << "two looks may tell of one";
+}
+
 // Which it is no more: the worker reserved it again at once.
 TEST(FleetStatus, WhatWasOfferedDirtyIsNamedForADayAndNeedsNoAttention) {
   HostState one = host("c1");
@@ -296,7 +308,7 @@ TEST(FleetStatus, NoHostsLinesHideThoseOfAnother) {
   one.journal.back().address = "0000:c1:00.0";
   const std::string text = render(look({many, one}), 0);
   EXPECT_THAT(text, HasSubstr("  c1 0000:c1:00.0 for 1h0m: error: \n  and 11 more"));
-  EXPECT_THAT(text, HasSubstr("  c1 0000:c1:00.0 1h0m ago: seen on offer while its state was error\n"
+  EXPECT_THAT(text, HasSubstr("c1 0000:c1:00.0 1h0m ago: seen on offer while its state was error\n"
                               "  and 26 more"));
 }
 
