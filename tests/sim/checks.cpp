@@ -106,6 +106,15 @@ bool World::is_surely_held(const PciAddress& address) const {
   });
 }
 
+// A card's step is seen when it ends: an abort may be saved by then, and the worker not know it.
+bool World::is_unanswered(const Record& saved) const {
+  const auto records = conductor->records();
+  return saved.stage == Stage::error &&
+         std::any_of(records.begin(), records.end(), [&saved](const Record& record) {
+           return record.address == saved.address && record.stage == Stage::preparing;
+         });
+}
+
 // The promise, second half: nothing destructive reaches a drive that anyone may still use, or that
 // is not ours to touch.
 void World::check_touch(const PciAddress& address, const char* what) {
@@ -160,7 +169,7 @@ void World::check_touch(const PciAddress& address, const char* what) {
   const Record* saved = store.last_saved(address);
   const bool preparing = of_function || std::string_view(what) == "reset_namespaces";
   const Stage wanted = preparing ? Stage::preparing : erase ? Stage::erasing : Stage::baselining;
-  if (saved == nullptr || saved->stage != wanted) {
+  if (saved == nullptr || !(saved->stage == wanted || (of_function && is_unanswered(*saved)))) {
     return fail(where + fmt::format(": before the record says so, which stands at {}",
                                     saved == nullptr ? "nothing" : to_string(saved->stage)));
   }

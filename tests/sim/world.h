@@ -405,6 +405,7 @@ class World final {
   static void enrolled(Slot& slot, Stage from);
   static void accepted(Slot& slot, const LedgerEntry& entry);
   [[nodiscard]] bool is_surely_held(const PciAddress& address) const;
+  [[nodiscard]] bool is_unanswered(const Record& saved) const;
   void check_saved(const Record& record);
   void check_ledger(const PciAddress& address, const LedgerEntry& entry);
   void check_certificate(const std::string& json_text);
