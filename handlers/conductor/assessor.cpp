@@ -192,8 +192,8 @@ void Assessor::apply(const PciAddress& address, const Assessment& assessment) {
   for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
   const auto& sighting = admissions_.sighting(address);
   // A unit that somebody added stays on offer, and was told of.
-  const bool is_read = sighting && sighting->view && sighting->view->is_device();
-  if (!assessment.reserve && assessment.reserve_too.empty() && is_read) {
+  const bool has_more_units = sighting && sighting->view && !sighting->view->is_device();
+  if (!assessment.reserve && assessment.reserve_too.empty() && !has_more_units) {
     reserver_.nothing_to_reserve(address);
     audits_.forget_last(address);
   }

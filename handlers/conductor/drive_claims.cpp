@@ -233,7 +233,8 @@ std::optional<nvme::Counters> DriveClaims::take_peeked(
     const PciAddress& address, const std::optional<placement::ProviderView>& view) {
   Drive& drive = drives_[address];
   const auto peeked = std::exchange(drive.peeked, std::nullopt);
-  const bool stands = view && view->uuid == drive.peeked_of && view->generation == drive.peeked_at;
+  const bool stands = view && view->burned() && view->uuid == drive.peeked_of &&
+                      view->generation == drive.peeked_at;
   return stands ? peeked : std::nullopt;
 }
 

@@ -35,8 +35,8 @@ class OwnReservation final {
   [[nodiscard]] bool is_asked(const PciAddress& address) const;
   [[nodiscard]] ReservedBy reserved_by(const PciAddress& address,
                                        const placement::ProviderView& view) const;
-  // True if a write to the ledger or to Placement was not answered yet when the survey that is
-  // judged began: what that saw may be from before it.
+  // True if a write is under way, or one to Placement was when the survey that is judged began:
+  // what that saw may be from before it.
   [[nodiscard]] bool is_under_way(const PciAddress& address) const;
 
   // Each write is tried once; the next survey tells what became of it, and tries again. The

@@ -93,7 +93,8 @@ struct Update {
 
 // Holds what is learnt of a device that does not move. A present member replaces the record's.
 struct Note {
-  // The tenant counts where the record's is not another; the serial, where the record has none.
+  // The tenant counts where the record's is not another; the serial, where the record has none. The
+  // members below stand for those of the same name here.
   Facts facts;
   bool held = false;             // burned, but reserved by an operator
   bool taken_over = false;       // Cyborg's agent was to un-reserve it, and it is un-reserved

@@ -106,7 +106,10 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (record.epoch < known->epoch) {
     // It was released since: where it rested before says nothing of who had it after.
     const bool released_since = !known->dirty && known->certificate_id != record.certificate_id;
-    if (released_since && known->rest.generation >= 0) record.rest = known->rest;
+    if (released_since && known->rest.generation >= 0) {
+      record.rest = known->rest;
+      record.handed_over = known->handed_over;
+    }
     record.epoch = known->epoch;
     forget_tenancy(record);
     if (known->error) {

@@ -611,7 +611,8 @@ unit_mutant(looks_of_claims_grow_old conductor handlers/conductor/drive_claims.c
 unit_mutant(looks_of_claims_know_no_generation conductor handlers/conductor/drive_claims.cpp
   */HiddenUnmanaged.BehindTheLook*
   "what a tenant left behind a claim's look is given back, for his drive is reserved again by then"
-  [[ && view->generation == drive.peeked_at;]] [[;]])
+  [[ &&
+                      view->generation == drive.peeked_at;]] [[;]])
 unit_mutant(unwritten_questions_stay_on_offer conductor handlers/survey/admission.cpp
   */HiddenUnmanaged.WhileItsRecord*
   "an unmanaged drive that somebody may have had is on offer as long as Redis is away"
@@ -622,7 +623,7 @@ unit_mutant(lost_records_rested_nowhere conductor handlers/survey/admission.cpp 
 unit_mutant(second_units_are_told_for_ever conductor handlers/conductor/assessor.cpp
   */Hidden.ByASecondUnit*
   "an auditor reads each two seconds that a drive was reserved again, and it never was"
-  [[ && is_read) {]] [[ && (is_read || true)) {]])
+  [[ && !has_more_units) {]] [[ && (!has_more_units || true)) {]])
 unit_mutant(observers_tell_again conductor handlers/survey/observed.cpp */Hidden.NotFromAnObserver*
   "an auditor reads with each survey that an observing worker reserved a drive again"
   [[record.stage != Stage::available;]] [[record.stage == Stage::error;]])
@@ -639,7 +640,7 @@ unit_mutant(who_has_it_by_one_of_two_is_not_seen conductor handlers/survey/taken
   [[  const bool had = base.stage == Stage::available &&]] [[  const bool had = false &&]])
 unit_mutant(former_providers_are_asked conductor handlers/survey/unseen.cpp */OfCyborg.AProvider*
   "a tenant whose provider was made anew leaves firmware on an unmanaged drive"
-  [[  if (is_told_by_a_claim(record, sighting) && !is_made_anew(record.rest, *sighting.view)) {]]
+  [[  if (is_told_by_a_claim(record, sighting) && !is_made_anew(rest, *sighting.view)) {]]
   [[  if (is_told_by_a_claim(record, sighting)) {]])
 unit_mutant(a_lost_record_asks_nothing conductor handlers/survey/unseen.cpp
   */FailedBuild.OfWhich*

@@ -93,7 +93,11 @@ unit_mutant(dirt_is_held state state/ledger/trust.cpp Trust.WhatIsDirty*
 ]] "")
 unit_mutant(rests_of_an_earlier_life state state/ledger/trust.cpp Trust.AnOlderRecordRests*
   "a tenancy of a card of Cyborg's after a release that Redis forgot leaves it reserved, silently"
-  [[    if (released_since && known->rest.generation >= 0) record.rest = known->rest;]] [[]])
+  [[    if (released_since && known]] [[    if (false && released_since && known]])
+unit_mutant(left_to_the_agent_by_another_life state state/ledger/trust.cpp Trust.AnOlderRecordRests*
+  "a card that was left to Cyborg's agent looks like an operator's hold, without a word"
+  [[      record.handed_over = known->handed_over;
+]] "")
 unit_mutant(what_is_dirty_was_let_go state state/ledger/trust.cpp Trust.ALine*
   "a dirty drive is taken for one that an operator disowned"
   [[known->epoch && !known->dirty && ]] [[known->epoch && ]])

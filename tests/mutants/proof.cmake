@@ -67,9 +67,6 @@ unit_mutant(another_spelling_is_sealed state state/certificate/seal.cpp
   "whoever has the host's key seals what the published script reads in another way than Reclaim"
   [[json::to_text(*document) + '\n' != line || !begins_with_id(out)]]
   [[!begins_with_id(out)]])
-unit_mutant(any_day_is_one state state/certificate/seal.cpp SealTest.ATimeIsOfTheCalendar
-  "an erasure on a day that does not exist is proven, and is in no period's report"
-  [[at.ok() && to_iso8601(*at) == text]] [[at.ok()]])
 unit_mutant(key_event_has_more_members state state/certificate/succession.cpp
   AuditTest.WhatIsSaidOfAKeyHasOneForm
   "an entry that endorses a key has a member that one verifier passes over and the other does not"

@@ -134,6 +134,9 @@ TEST_F(Trust, AnOlderRecordRestsWhereTheLedgerSaysItDid) {
   EXPECT_EQ(confirmed().rest.generation, 6) << "they are of one age";
   line.epoch = 9;
   EXPECT_EQ(confirmed().rest.generation, 4) << "its provider was made anew since";
+  EXPECT_FALSE(confirmed().handed_over);
+  line.handed_over = true;
+  EXPECT_TRUE(confirmed().handed_over) << "as the ledger says where it rests";
   line.rest = Rest{};
   EXPECT_EQ(confirmed().rest.generation, 6) << "the ledger does not say";
   line.rest = {"provider", 4, false, true};
