@@ -204,6 +204,7 @@ template <typename Each>
 std::vector<std::size_t> shown_of(const std::vector<Each>& all, std::size_t lines_max) {
   std::map<std::string, std::size_t> of_host;
   std::vector<std::size_t> rank;
+  rank.reserve(all.size());
   for (const Each& each : all) rank.push_back(of_host[each.host]++);
   std::vector<std::size_t> shown(all.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
