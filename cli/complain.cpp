@@ -11,8 +11,8 @@ namespace {
 
 // Each stream has a place of this index for its terminal's columns.
 int place_of_width() {
-  static const int place = std::ios_base::xalloc();
-  return place;
+  static const int kPlace = std::ios_base::xalloc();
+  return kPlace;
 }
 
 }  // namespace

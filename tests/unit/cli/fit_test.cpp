@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "cli/certificate_list.h"
 #include "cli/complain.h"
 #include "cli/format.h"
 
@@ -131,6 +132,17 @@ TEST(Fit, TheNamesOfWhatGoesFitTheTerminal) {
   EXPECT_THAT(list(table, 45), ::testing::HasSubstr("|\n+--------------+------+\n"
                                                     "hidden columns: Instance, Model (-f json has\n"
                                                     "them)\n"));
+}
+
+TEST(Fit, TheListOfCertificatesNamesWhatItHides) {
+  Table table = certificate_table(false);
+  Certificate it;
+  it.id = it.instance = it.project = it.user = "7b0c6f6e-0a0e-4a44-8f5f-5d1f6c0f8a11";
+  it.address = "0000:c1:00.0";
+  it.serial = "S4YPNE0N800123";
+  table.rows.push_back(certificate_row(false, "", 1, it));
+  EXPECT_THAT(list(table, 80), AllOf(HasSubstr("hidden columns: "), HasSubstr("Instance, "),
+                                     HasSubstr("(show one with -c NAME)")));
 }
 
 TEST(Fit, WhatWasAskedForStays) {
